@@ -1,0 +1,1 @@
+"""Sopwith: make any language model execute an enterprise's procedures exactly."""

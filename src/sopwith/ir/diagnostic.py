@@ -1,0 +1,65 @@
+"""A problem found in a file: code, severity, place, sentence and hint in both languages."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from sopwith.errors import NO_HINT, Text
+from sopwith.ir.value import Json
+
+
+class Severity(StrEnum):
+    """How bad a problem is: an error forbids a run, a warning does not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Place(BaseModel):
+    """Where: a file (or "<text>"), a 1-based line and a 1-based column."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: str = "<text>"
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Diagnostic(BaseModel):
+    """One problem: a stable `code` (SW1xx reading, SW2xx graph, SW3xx names and types, SW4xx tools), its place,
+    the sentence and the remedy. `step` is the id of the step it is about, where there is one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: str
+    severity: Severity
+    place: Place
+    message: Text
+    hint: Text = NO_HINT
+    step: str | None = None
+
+    def render(self, language: str = "en") -> str:
+        """`error[SW201] leave.yaml:31:5 sentence`, and `help: …` on a second line."""
+        zh = language == "zh"
+        word = {"error": "错误", "warning": "警告"}[self.severity] if zh else str(self.severity)
+        text = f"{word}[{self.code}] {self.place} {self.message.in_(language)}"
+        hint = self.hint.in_(language)
+        return f"{text}\n{'建议' if zh else 'help'}: {hint}" if hint else text
+
+    def to_json(self, language: str = "en") -> dict[str, Json]:
+        """The same as an object for `--json`."""
+        return {
+            "code": self.code,
+            "severity": str(self.severity),
+            "file": self.place.file,
+            "line": self.place.line,
+            "column": self.place.column,
+            "step": self.step,
+            "message": self.message.in_(language),
+            "hint": self.hint.in_(language),
+        }

@@ -1,0 +1,384 @@
+"""Events: everything that a run is. Immutable, versioned, additive only.
+
+An `Event` is an envelope around one body. The bodies form one union, discriminated by `kind`; a stored body leaves out
+what equals its default. A value in a body is redacted already: it holds placeholders, never secrets.
+Hashes of parts of a prompt, of procedures and of long values are digests of blobs that lie next to the events.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from sopwith.ir.tool import Effect, ErrorData
+from sopwith.ir.usage import Budget, Usage
+from sopwith.ir.value import Json
+
+VERSION = 1
+"""The version of the event schemas. A log written by any earlier version stays readable."""
+
+
+class Phase(StrEnum):
+    """The phases of a run. ESCALATE can be reached from each of the others."""
+
+    RECEIVE = "RECEIVE"
+    PLAN = "PLAN"
+    EXECUTE = "EXECUTE"
+    VERIFY = "VERIFY"
+    OUTPUT = "OUTPUT"
+    ESCALATE = "ESCALATE"
+
+
+Verdict = Literal["allow", "deny", "ask"]
+Purpose = Literal["inputs", "arguments", "returns", "judge", "answer", "free"]
+OutcomeKind = Literal["completed", "escalated", "denied", "exhausted", "cancelled", "failed"]
+
+
+class Body(BaseModel):
+    """The base of all event bodies."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Principal(Body):
+    """Who a run acts for. Never extracted by a model."""
+
+    id: str
+    roles: tuple[str, ...] = ()
+
+
+class RunStarted(Body):
+    """The run exists, and what it is pinned to. `procedure`, `tools`, `policy` and `prompts` are digests of blobs;
+    `request` and `inputs` are redacted; `date` is the run's ISO date in its time zone."""
+
+    kind: Literal["run.started"] = "run.started"
+    version: int = VERSION
+    procedure_id: str
+    procedure: str
+    tools: str
+    policy: str
+    prompts: str
+    model: str
+    principal: Principal
+    request: str
+    inputs: dict[str, Json] = Field(default_factory=dict)
+    date: str
+    language: str = "en"
+    budget: Budget = Budget()
+
+
+class PhaseEntered(Body):
+    """The run has come to a phase of the lifecycle."""
+
+    kind: Literal["phase.entered"] = "phase.entered"
+    name: Phase
+
+
+class RequestScreened(Body):
+    """The request met the rules for requests. `rule` names the one that decided."""
+
+    kind: Literal["request.screened"] = "request.screened"
+    verdict: Literal["pass", "deny", "escalate"] = "pass"
+    rule: str | None = None
+
+
+class ProcedureSelected(Body):
+    """The procedure that this run follows, and why."""
+
+    kind: Literal["procedure.selected"] = "procedure.selected"
+    procedure_id: str
+    why: Literal["only", "named", "found"] = "only"
+
+
+class InputsBound(Body):
+    """All inputs have values."""
+
+    kind: Literal["inputs.bound"] = "inputs.bound"
+    values: dict[str, Json]
+
+
+class StepEntered(Body):
+    """A step begins; `visit` counts from 1."""
+
+    kind: Literal["step.entered"] = "step.entered"
+    visit: int = 1
+
+
+class ModelRequested(Body):
+    """A prompt is about to be sent: the digests of its stable parts and the text of its tail.
+
+    `legal` lists what the reply may choose: tool names, or the labels of a choice in order.
+    """
+
+    kind: Literal["model.requested"] = "model.requested"
+    purpose: Purpose
+    model: str
+    prefix: str
+    turns: str | None = None
+    tail: str
+    legal: tuple[str, ...] = ()
+
+
+class ModelReplied(Body):
+    """The model's reply as it came, and what was made of it.
+
+    `action` is the name it chose (a tool, "returns", a label); `value` its arguments or value; both are None where
+    the reply was refused. `confidence` is 0..1, where the model gives log-probabilities.
+    """
+
+    kind: Literal["model.replied"] = "model.replied"
+    text: str
+    action: str | None = None
+    value: Json = None
+    confidence: float | None = None
+    usage: Usage = Usage()
+    ms: int = 0
+    model: str | None = None
+    finish: Literal["stop", "length", "tool_calls", "other"] = "stop"
+
+
+class ReplyRepaired(Body):
+    """How a reply was repaired before it was read: fence, prose, stringified value, namespace, overruled argument."""
+
+    kind: Literal["reply.repaired"] = "reply.repaired"
+    repairs: tuple[str, ...]
+
+
+class ReplyRejected(Body):
+    """A reply that cannot be used, with the structural error that the model is told."""
+
+    kind: Literal["reply.rejected"] = "reply.rejected"
+    error: ErrorData
+    final: bool = False
+
+
+class CallProposed(Body):
+    """A tool and the arguments for it, normalised and valid. `by` says whether a model filled any of them."""
+
+    kind: Literal["call.proposed"] = "call.proposed"
+    tool: str
+    arguments: dict[str, Json]
+    by: Literal["bound", "model"] = "bound"
+    overruled: dict[str, Json] = Field(default_factory=dict)
+
+
+class CallJudged(Body):
+    """The policy's verdict on a call. `arguments` is the keyed hash of what was judged."""
+
+    kind: Literal["call.judged"] = "call.judged"
+    verdict: Verdict
+    rule: str
+    arguments: str
+
+
+class CallStarted(Body):
+    """The intent: the tool is about to act. For a write it is on disk before the tool sees the call."""
+
+    kind: Literal["call.started"] = "call.started"
+    tool: str
+    effect: Effect = Effect.READ
+    key: str
+    attempt: int = 1
+
+
+class CallFinished(Body):
+    """What came back: a value, a typed error, or neither (`unknown`)."""
+
+    kind: Literal["call.finished"] = "call.finished"
+    value: Json = None
+    error: ErrorData | None = None
+    unknown: bool = False
+    ms: int = 0
+
+
+class ValueStored(Body):
+    """A name has a value, written by `step`. A long value is a blob, shown as its preview."""
+
+    kind: Literal["value.stored"] = "value.stored"
+    name: str
+    value: Json = None
+    blob: str | None = None
+    size: int | None = None
+
+
+class CheckRan(Body):
+    """A `verify` was evaluated. `scope` is the step or the whole procedure."""
+
+    kind: Literal["check.ran"] = "check.ran"
+    scope: Literal["step", "procedure", "output"] = "step"
+    ok: bool
+    expression: str
+    why: str | None = None
+
+
+class EdgeTaken(Body):
+    """The run goes on to another step. `by` says what decided, `label` what the edge says."""
+
+    kind: Literal["edge.taken"] = "edge.taken"
+    to: str
+    by: Literal["always", "when", "judge", "otherwise", "error"] = "always"
+    label: str | None = None
+    confidence: float | None = None
+
+
+class StepFailed(Body):
+    """The step ends in an error: nothing is retried any more. Its `on_error`, or an escalation, follows."""
+
+    kind: Literal["step.failed"] = "step.failed"
+    error: ErrorData
+
+
+class HumanAsked(Body):
+    """A person is asked: for an answer (`ask`), or for leave to call (`approval`)."""
+
+    kind: Literal["human.asked"] = "human.asked"
+    question: str
+    what: Literal["ask", "approval"] = "ask"
+    answer_schema: dict[str, Json] | None = None
+    arguments: str | None = None
+
+
+class HumanAnswered(Body):
+    """A person's answer, and who gave it."""
+
+    kind: Literal["human.answered"] = "human.answered"
+    answer: Json
+    by: str
+
+
+class TimeoutPassed(Body):
+    """A step, a phase or the run has outlasted its limit (in seconds)."""
+
+    kind: Literal["timeout.passed"] = "timeout.passed"
+    scope: Literal["call", "step", "phase", "run"]
+    limit: float
+
+
+class ResultLate(Body):
+    """A result that came after its call had timed out. It changes nothing."""
+
+    kind: Literal["result.late"] = "result.late"
+    started: int
+    value: Json = None
+    error: ErrorData | None = None
+
+
+class AlertRaised(Body):
+    """Something a person should look at."""
+
+    kind: Literal["alert.raised"] = "alert.raised"
+    code: str
+    message: str
+
+
+class RunSuspended(Body):
+    """The run waits for a person, a time or an event; no driver is needed and the clock stands still."""
+
+    kind: Literal["run.suspended"] = "run.suspended"
+    waiting_for: Literal["human", "time", "event"] = "human"
+
+
+class RunResumed(Body):
+    """A driver has taken the run up again. A started call without an outcome is unknown from here on."""
+
+    kind: Literal["run.resumed"] = "run.resumed"
+    by: str = "driver"
+
+
+class Packet(Body):
+    """What a person needs to take over: the reason, the step, the path, the values, and what is open."""
+
+    reason: str
+    step: str | None = None
+    path: tuple[str, ...] = ()
+    values: dict[str, Json] = Field(default_factory=dict)
+    open: tuple[str, ...] = ()
+    error: ErrorData | None = None
+
+
+class Outcome(Body):
+    """How a run ended. `output` belongs to `completed`; every other kind carries a packet."""
+
+    kind: OutcomeKind
+    output: Json = None
+    answer: str | None = None
+    packet: Packet | None = None
+
+
+class RunFinished(Body):
+    """The run has ended, in exactly one outcome."""
+
+    kind: Literal["run.finished"] = "run.finished"
+    outcome: Outcome
+
+
+class FeedbackGiven(Body):
+    """Somebody's verdict on a run; may follow its end."""
+
+    kind: Literal["feedback.given"] = "feedback.given"
+    good: bool
+    why: str | None = None
+    by: str
+
+
+BODIES: tuple[type[Body], ...] = (
+    RunStarted, PhaseEntered, RequestScreened, ProcedureSelected, InputsBound, StepEntered, ModelRequested,
+    ModelReplied, ReplyRepaired, ReplyRejected, CallProposed, CallJudged, CallStarted, CallFinished, ValueStored,
+    CheckRan, EdgeTaken, StepFailed, HumanAsked, HumanAnswered, TimeoutPassed, ResultLate, AlertRaised, RunSuspended,
+    RunResumed, RunFinished, FeedbackGiven,
+)  # fmt: skip
+"""Every kind of event. A new kind is a class above and a name here."""
+
+AnyBody = Annotated[
+    RunStarted | PhaseEntered | RequestScreened | ProcedureSelected | InputsBound | StepEntered | ModelRequested
+    | ModelReplied | ReplyRepaired | ReplyRejected | CallProposed | CallJudged | CallStarted | CallFinished
+    | ValueStored | CheckRan | EdgeTaken | StepFailed | HumanAsked | HumanAnswered | TimeoutPassed | ResultLate
+    | AlertRaised | RunSuspended | RunResumed | RunFinished | FeedbackGiven,
+    Field(discriminator="kind"),
+]  # fmt: skip
+
+BODY_ADAPTER: TypeAdapter[Any] = TypeAdapter(AnyBody)
+_BY_KIND: dict[str, type[Body]] = {str(b.model_fields["kind"].default): b for b in BODIES}
+KINDS: tuple[str, ...] = tuple(_BY_KIND)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A body in its envelope.
+
+    `at` is microseconds since 1970 UTC; `seq` counts from 1 per run; `step` is the step instance (`id` or
+    `id#visit`); `cause` is the seq of the event that led to this one; `hash` (64 hex digits, empty until stored) chains
+    this event to the one before.
+    """
+
+    task: str
+    run: str
+    seq: int
+    at: int
+    phase: Phase
+    step: str | None
+    cause: int | None
+    body: Any
+    hash: str = ""
+
+
+def body_bytes(body: Body) -> bytes:
+    """The bytes that are stored and hashed: JSON, UTF-8, without defaults (and so without `kind`)."""
+    return body.__pydantic_serializer__.to_json(body, exclude_defaults=True)
+
+
+def read_body(kind: str, data: bytes) -> Body:
+    """The inverse of `body_bytes`."""
+    return _BY_KIND[kind].model_validate_json(data)
+
+
+def event_json(event: Event) -> dict[str, Json]:
+    """An event as one JSON object: the envelope, `kind`, and the body under `data`."""
+    data = event.body.model_dump(mode="json", exclude_defaults=True)
+    return {
+        "task": event.task, "run": event.run, "seq": event.seq, "at": event.at, "phase": str(event.phase),
+        "step": event.step, "cause": event.cause, "kind": event.body.kind, "data": data, "hash": event.hash,
+    }  # fmt: skip

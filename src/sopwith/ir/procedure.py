@@ -1,0 +1,201 @@
+"""The procedure: what an expert writes, as data. Readers make it, `compile` turns it into a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sopwith.ir.value import Json, canonical, digest
+
+SCHEMA = "sopwith/procedure/1"
+
+
+class Grip(StrEnum):
+    """How firmly the procedure holds the model, from any permitted tool to exactly the bound one."""
+
+    FREE = "free"
+    GUIDE = "guide"
+    BOUNDED = "bounded"
+    STRICT = "strict"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Edge(_Part):
+    """One way on from a step: to a step, under a condition.
+
+    At most one of `when` (a CEL expression), `judge` (words a model decides on) and `otherwise` is given;
+    with none of them the edge is unconditional (`next: step`).
+    """
+
+    to: str
+    when: str | None = None
+    judge: str | None = None
+    otherwise: bool = False
+    guidance: str | None = None
+    pitfalls: tuple[str, ...] = ()
+
+
+class Example(_Part):
+    """A worked case of one step: the values it saw (by the short name, see `Step.uses`) and the right answer.
+
+    `answer` is an instance of the step's `returns`, the model's arguments of its tool, or, for a step with
+    `judge` edges, the id of the step to go to.
+    """
+
+    given: dict[str, Json] = Field(default_factory=dict)
+    answer: Json
+
+
+class Retry(_Part):
+    """Run a failed step again, up to `times` more, for these error codes (none named: every code)."""
+
+    times: int = Field(ge=0, le=10)
+    errors: tuple[str, ...] = ()
+
+
+class Wait(_Part):
+    """A pause: until a time, for a duration, or for an outside event."""
+
+    until: str | None = None
+    for_: str | None = Field(default=None, alias="for")
+    event: str | None = None
+
+
+class Call(_Part):
+    """Another procedure, run as a child."""
+
+    procedure: str
+    with_: dict[str, Json] = Field(default_factory=dict, alias="with")
+
+
+class Each(_Part):
+    """The step over a list."""
+
+    in_: str = Field(alias="in")
+    as_: str = Field(alias="as")
+
+
+StepKind = Literal["tool", "returns", "answer", "ask", "free", "route", "wait", "call", "each", "script", "code"]
+
+
+class Step(_Part):
+    """One step: at most one tool, the names it reads and the one it writes, and where to go next.
+
+    `do`, `needs` and `gives` are for the model; `with_` binds arguments (literals, or text with `${CEL}`), the rest
+    is the model's. `timeout` is in seconds. `end` makes the step a last one; `result` binds the procedure's output.
+    """
+
+    id: str
+    name: str | None = None
+    do: str | None = None
+    needs: str | None = None
+    gives: str | None = None
+    tool: str | None = None
+    with_: dict[str, Json] = Field(default_factory=dict, alias="with")
+    as_: str | None = Field(default=None, alias="as")
+    uses: tuple[str, ...] | None = None
+    returns: dict[str, Json] | None = None
+    answer: str | None = None
+    ask: str | None = None
+    wait: Wait | None = None
+    call: Call | None = None
+    each: Each | None = None
+    script: str | None = None
+    code: str | None = None
+    examples: tuple[Example, ...] = ()
+    tools: tuple[str, ...] | None = None
+    verify: str | None = None
+    retry: Retry | None = None
+    timeout: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    visits: int | None = Field(default=None, ge=1)
+    min_confidence: float | None = Field(default=None, ge=0, le=1)
+    approval: str | None = None
+    grip: Grip | None = None
+    model: str | None = None
+    pitfalls: tuple[str, ...] = ()
+    next: tuple[Edge, ...] = ()
+    on_error: tuple[Edge, ...] = ()
+    end: Literal["complete", "escalate"] | None = None
+    result: dict[str, Json] | None = None
+
+    @property
+    def kind(self) -> StepKind:
+        """The kind of the step, from the one key that names it; `route` where there is none."""
+        if self.each is not None:
+            return "each"
+        if self.grip is Grip.FREE and (self.do is not None or self.returns is not None) and self.tool is None:
+            return "free"
+        for kind in ("tool", "answer", "ask", "wait", "call", "script", "code", "returns"):
+            if getattr(self, kind) is not None:
+                return kind
+        return "route"
+
+    @property
+    def writes(self) -> str | None:
+        """The name that the step's result gets, or None where it has none."""
+        return None if self.kind in ("route", "wait") else (self.as_ or self.id)
+
+    @property
+    def title(self) -> str:
+        """What to call the step in a sentence."""
+        return self.name or self.id
+
+
+class Input(_Part):
+    """One input: its JSON Schema, and where it comes from.
+
+    `from_` names a fact of the run (`run.principal.id`, `run.request`, `run.date`). Without it the caller passes the
+    value, and only where neither is the case is it extracted from the request by a model.
+    """
+
+    schema_: dict[str, Json] = Field(default_factory=dict, alias="schema")
+    from_: str | None = Field(default=None, alias="from")
+    description: str | None = None
+
+
+class Procedure(_Part):
+    """A procedure (SOP): inputs, steps, one output."""
+
+    schema_: str = Field(default=SCHEMA, alias="schema")
+    id: str
+    name: str = ""
+    description: str = ""
+    examples: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    tools: tuple[str, ...] | None = None
+    inputs: dict[str, Input] = Field(default_factory=dict)
+    output: dict[str, Json] | None = None
+    grip: Grip = Grip.STRICT
+    model: str | None = None
+    verify: str | None = None
+    timeout: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    start: str
+    steps: dict[str, Step]
+
+    def digest(self) -> str:
+        """The content hash that identifies this version: 64 hexadecimal digits."""
+        return digest(canonical(self.to_data()))
+
+    def to_data(self) -> dict[str, Json]:
+        """The procedure as plain JSON without defaults; the order of steps and edges is kept."""
+        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Json]) -> Procedure:
+        """The inverse of `to_data`."""
+        return cls.model_validate(data)
+
+    def step_tools(self) -> tuple[str, ...]:
+        """The tools that its steps name, in the order of the steps, each once."""
+        named = (name for s in self.steps.values() for name in (*((s.tool,) if s.tool else ()), *(s.tools or ())))
+        return tuple(dict.fromkeys(named))
+
+    def permitted_tools(self) -> tuple[str, ...]:
+        """The allow-list: `tools`, or by default those that the steps name."""
+        return self.step_tools() if self.tools is None else self.tools

@@ -1,0 +1,52 @@
+"""What a tool is: its name, schemas and effect. And the error that a tool's call may end in."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sopwith.ir.value import Json, canonical, digest
+
+
+class Effect(StrEnum):
+    """What a call does to the world: nothing, something that can be undone, something that cannot."""
+
+    READ = "read"
+    WRITE = "write"
+    IRREVERSIBLE = "irreversible"
+
+
+class ToolSpec(BaseModel):
+    """A tool as everything but its source sees it.
+
+    `name` is `source.tool`; `input_schema` is a JSON Schema of any draft with `type: object`; `output_schema`
+    is None where the source does not declare one. `idempotent` tools may be called again with the same key.
+    `scopes` and `sensitivity` are for policies; `timeout` is in seconds.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    description: str = ""
+    input_schema: dict[str, Json] = Field(default_factory=lambda: {"type": "object", "properties": {}})
+    output_schema: dict[str, Json] | None = None
+    effect: Effect = Effect.READ
+    idempotent: bool = False
+    scopes: tuple[str, ...] = ()
+    sensitivity: str = "normal"
+    timeout: float | None = None
+
+    def digest(self) -> str:
+        """The content hash that a run pins."""
+        return digest(canonical(self.model_dump(mode="json")))
+
+
+class ErrorData(BaseModel):
+    """A typed error as data: a model can read it, `on_error` can branch on it (`error.code`)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: str
+    message: str
+    step: str | None = None

@@ -1,0 +1,57 @@
+"""JSON values: what may be stored, their canonical bytes and their hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from sopwith.errors import Text, ValueRefused
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+Json = Any
+"""None, bool, int, float, str, list of Json, or dict from str to Json."""
+
+
+def canonical(value: Json) -> bytes:
+    """The canonical bytes of `value`: sorted keys, no spaces, UTF-8. For hashes and keys, never for prompts."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 of `data`, 64 hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def storable(value: object, path: str = "$") -> Json:
+    """`value` as plain JSON that survives a round trip, or `ValueRefused` with the path of the offender.
+
+    Tuples become lists and mappings become dicts; lone surrogates in text become U+FFFD. NaN, infinite numbers,
+    keys that are not text, bytes and other objects are refused.
+    """
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return value if value.isascii() else _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        raise ValueRefused(path, Text(f"{value} is not a JSON number", f"{value} 不是 JSON 数字"))
+    if isinstance(value, Mapping):
+        items = cast("Mapping[object, object]", value)
+        result: dict[str, Json] = {}
+        for key, item in items.items():
+            if not isinstance(key, str):
+                raise ValueRefused(path, Text(f"the key {key!r} is not text", f"键 {key!r} 不是文本"))
+            result[cast("str", storable(key, path))] = storable(item, f"{path}.{key}")
+        return result
+    if isinstance(value, list | tuple):
+        items = cast("list[object]", value)
+        return [storable(item, f"{path}[{i}]") for i, item in enumerate(items)]
+    kind = type(value).__name__
+    raise ValueRefused(path, Text(f"a {kind} cannot be stored as JSON", f"{kind} 类型无法存为 JSON"))
+

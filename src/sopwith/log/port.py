@@ -1,0 +1,53 @@
+"""What a store of events is to the engine: append, read, and blobs next to the events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sopwith.ir.event import Event
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run in a list: `status` is `running`, `suspended` or the kind of its outcome; times in microseconds."""
+
+    run: str
+    task: str
+    procedure_id: str
+    status: str
+    events: int
+    started_at: int
+    last_at: int
+
+
+class Log(Protocol):
+    """An append-only store of events, by run. One contract suite holds for all of them."""
+
+    async def append(
+        self, run: str, events: Sequence[Event], blobs: Mapping[str, bytes] | None = None, *, durable: bool = False
+    ) -> str:
+        """Append `events`, whose seqs follow the last stored one without a gap, in one transaction; blobs by digest.
+
+        Returns the hash of the last event. With `durable` it is synced to disk before this returns.
+        Raises `LogConflict` when the run has moved on, `LogError` when nothing can be written (disk full, locked);
+        then nothing of it is stored.
+        """
+        ...
+
+    async def read(self, run: str, after: int = 0) -> Sequence[Event]:
+        """The events of a run with `seq > after`, in order, with their hashes. An unknown run has none."""
+        ...
+
+    async def runs(self, limit: int = 100) -> Sequence[RunRow]:
+        """The latest runs, newest first."""
+        ...
+
+    async def blob(self, digest: str) -> bytes:
+        """The bytes stored under a digest. Raises `LogError` where there are none."""
+        ...
+
+    async def close(self) -> None:
+        """Release the store. May be called twice."""
+        ...
