@@ -123,16 +123,16 @@ class ModelRequested(Body):
 
 
 class ModelReplied(Body):
-    """The model's reply as it came, and what was made of it.
+    """The model's reply as it came (redacted): its text, and the tool name where the provider gave one apart.
 
-    `action` is the name it chose (a tool, "returns", a label); `value` its arguments or value; both are None where
-    the reply was refused. `confidence` is 0..1, where the model gives log-probabilities.
+    What is made of it is derived by reading it strictly, and shows in the next events. `extra` names further calls
+    that were asked for and not executed. `confidence` is 0..1, where the model gives log-probabilities.
     """
 
     kind: Literal["model.replied"] = "model.replied"
     text: str
-    action: str | None = None
-    value: Json = None
+    name: str | None = None
+    extra: tuple[str, ...] = ()
     confidence: float | None = None
     usage: Usage = Usage()
     ms: int = 0
@@ -160,7 +160,7 @@ class CallProposed(Body):
 
     kind: Literal["call.proposed"] = "call.proposed"
     tool: str
-    arguments: dict[str, Json]
+    arguments: dict[str, Json] = Field(default_factory=dict)
     by: Literal["bound", "model"] = "bound"
     overruled: dict[str, Json] = Field(default_factory=dict)
 
@@ -185,23 +185,30 @@ class CallStarted(Body):
 
 
 class CallFinished(Body):
-    """What came back: a value, a typed error, or neither (`unknown`)."""
+    """What came back from a call: a value under `name`, a typed error, or neither (`unknown`).
+
+    A value longer than the threshold is a blob of `size` characters; `value` is then its preview.
+    """
 
     kind: Literal["call.finished"] = "call.finished"
+    name: str | None = None
     value: Json = None
+    blob: str | None = None
+    size: int | None = None
     error: ErrorData | None = None
     unknown: bool = False
     ms: int = 0
 
 
 class ValueStored(Body):
-    """A name has a value, written by `step`. A long value is a blob, shown as its preview."""
+    """A name has a value that a model or a person gave. Long values as in `CallFinished`."""
 
     kind: Literal["value.stored"] = "value.stored"
     name: str
     value: Json = None
     blob: str | None = None
     size: int | None = None
+    by: Literal["model", "human"] = "model"
 
 
 class CheckRan(Body):
