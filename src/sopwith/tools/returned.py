@@ -1,0 +1,42 @@
+"""What a function returned, as JSON that can be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import cast
+
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from sopwith.errors import Text, ValueRefused
+from sopwith.ir.value import Json, canonical, storable
+
+_PLAIN = (str, int, float, bool, bytes, bytearray, type(None))
+
+
+def plain(value: object) -> Json:
+    """`value` as JSON: models, dataclasses, dates, decimals, enums and UUIDs as pydantic writes them.
+
+    Sets become sorted lists. `ValueRefused` names the path of what JSON cannot hold.
+    """
+    return storable(_jsonable(value, "$"))
+
+
+def _jsonable(value: object, path: str) -> object:
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, Mapping):
+        items = cast("Mapping[object, object]", value)
+        return {key: _jsonable(item, f"{path}.{key}") for key, item in items.items()}
+    if isinstance(value, list | tuple):
+        entries = cast("list[object]", value)
+        return [_jsonable(item, f"{path}[{i}]") for i, item in enumerate(entries)]
+    if isinstance(value, Set):
+        members = [_jsonable(item, f"{path}[]") for item in cast("Set[object]", value)]
+        return sorted(members, key=lambda member: canonical(storable(member, f"{path}[]")))
+    try:
+        return to_jsonable_python(cast("object", value))
+    except (PydanticSerializationError, ValueError) as error:
+        kind = type(value).__name__
+        raise ValueRefused(
+            path, Text(f"a {kind} cannot be stored as JSON", f"{kind} 类型无法存为 JSON")
+        ) from error
