@@ -34,7 +34,7 @@ def _jsonable(value: object, path: str) -> object:
         members = [_jsonable(item, f"{path}[]") for item in cast("Set[object]", value)]
         return sorted(members, key=lambda member: canonical(storable(member, f"{path}[]")))
     try:
-        return to_jsonable_python(cast("object", value))
+        return to_jsonable_python(value)
     except (PydanticSerializationError, ValueError) as error:
         kind = type(value).__name__
         raise ValueRefused(
