@@ -32,11 +32,14 @@ class Prompt:
     """A prompt by its parts, stable ones first.
 
     `prefix` is the system text; `turns` are worked examples or the transcript so far; `tail` is the last user text.
+    `block` is the tool block as text: an adapter without tool calling appends it to the prefix, one with tool calling
+    sends `ModelRequest.actions` instead.
     """
 
     prefix: str
     turns: tuple[Turn, ...]
     tail: str
+    block: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,10 @@ class ModelRequest:
     - `form="choice"`: one of the labels A, B, C … for `labels` (at most 26); the reply text is the single letter.
     - `form="text"`: prose.
 
+    `actions` is the whole tool block, the same in every request of a procedure; what may be chosen now is `legal`.
+    `constraint` is a narrower schema for the arguments of a single legal action, where the caller has one (bound
+    arguments left out); constrained decoding uses it in the place of the action's own schema.
+
     `max_tokens` bounds the reply; `temperature` is always 0 unless a caller sets it; `seconds` bounds the call.
     """
 
@@ -57,6 +64,7 @@ class ModelRequest:
     actions: tuple[Action, ...] = ()
     legal: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    constraint: dict[str, Json] | None = None
     max_tokens: int = 512
     temperature: float = 0.0
     seconds: float | None = None
