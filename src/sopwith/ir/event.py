@@ -7,9 +7,8 @@ Hashes of parts of a prompt, of procedures and of long values are digests of blo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -40,7 +39,7 @@ OutcomeKind = Literal["completed", "escalated", "denied", "exhausted", "cancelle
 class Body(BaseModel):
     """The base of all event bodies."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
 class Principal(Body):
@@ -352,8 +351,7 @@ _BY_KIND: dict[str, type[Body]] = {str(b.model_fields["kind"].default): b for b 
 KINDS: tuple[str, ...] = tuple(_BY_KIND)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """A body in its envelope.
 
     `at` is microseconds since 1970 UTC; `seq` counts from 1 per run; `step` is the step instance (`id` or

@@ -27,11 +27,15 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def storable(value: object, path: str = "$") -> Json:
+DEPTH = 100
+"""How deep lists and objects may nest. Readers of JSON stop at about 200."""
+
+
+def storable(value: object, path: str = "$", depth: int = 0) -> Json:
     """`value` as plain JSON that survives a round trip, or `ValueRefused` with the path of the offender.
 
     Tuples become lists and mappings become dicts; lone surrogates in text become U+FFFD. NaN, infinite numbers,
-    keys that are not text, bytes and other objects are refused.
+    keys that are not text, bytes, other objects, and nesting beyond `DEPTH` are refused.
     """
     if value is None or isinstance(value, bool | int):
         return value
@@ -41,17 +45,19 @@ def storable(value: object, path: str = "$") -> Json:
         if math.isfinite(value):
             return value
         raise ValueRefused(path, Text(f"{value} is not a JSON number", f"{value} 不是 JSON 数字"))
+    if depth > DEPTH:
+        raise ValueRefused(path, Text(f"nested deeper than {DEPTH}", f"嵌套超过 {DEPTH} 层"))
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value)
         result: dict[str, Json] = {}
         for key, item in items.items():
             if not isinstance(key, str):
                 raise ValueRefused(path, Text(f"the key {key!r} is not text", f"键 {key!r} 不是文本"))
-            result[cast("str", storable(key, path))] = storable(item, f"{path}.{key}")
+            result[cast("str", storable(key, path))] = storable(item, f"{path}.{key}", depth + 1)
         return result
     if isinstance(value, list | tuple):
         items = cast("list[object]", value)
-        return [storable(item, f"{path}[{i}]") for i, item in enumerate(items)]
+        return [storable(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(items)]
     kind = type(value).__name__
     raise ValueRefused(path, Text(f"a {kind} cannot be stored as JSON", f"{kind} 类型无法存为 JSON"))
 
