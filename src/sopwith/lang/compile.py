@@ -1,0 +1,237 @@
+"""From a procedure and its tools to a machine: everything that does not depend on a run is decided here, once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from sopwith.errors import Text, UserError
+from sopwith.expr.expression import parse
+from sopwith.expr.template import Template, parse_template
+from sopwith.ir.procedure import Edge, Grip, Procedure, Step
+from sopwith.ir.tool import ToolSpec
+from sopwith.ir.value import Json
+from sopwith.lang.graph import graph
+from sopwith.lang.machine import FREE_STEP, Choice, CompiledEdge, DynamicEnum, Machine, Node, Use
+from sopwith.lang.numbering import numbers
+
+CYCLE_VISITS = 3
+"""How often a step on a cycle may be entered where its procedure does not say."""
+
+MAX_CHOICES = 26
+
+_Path = tuple[str, ...]
+
+
+def compile_procedure(
+    procedure: Procedure, tools: Mapping[str, ToolSpec], grip: Grip | None = None
+) -> Machine:
+    """The machine of a procedure that passes `check` with these tools.
+
+    `grip` replaces the procedure's own. Raises `UserError` for a tool that is not there, `ExpressionError` for an
+    expression that cannot be parsed.
+    """
+    held = grip or procedure.grip
+    permitted = {
+        name: _tool(tools, name) for name in sorted({*procedure.permitted_tools(), *procedure.step_tools()})
+    }
+    if held is Grip.FREE:
+        number = {FREE_STEP: "1"}
+        steps = {FREE_STEP: _free_step(procedure)}
+        start, cyclic = FREE_STEP, frozenset[str]()
+    else:
+        number, steps = numbers(procedure), procedure.steps
+        start, cyclic = procedure.start, graph(procedure).cyclic
+    nodes = {
+        name: _node(step, number[name], held, permitted, CYCLE_VISITS if name in cyclic else 1)
+        for name, step in steps.items()
+    }
+    return Machine(
+        procedure=procedure,
+        hash=procedure.digest(),
+        grip=held,
+        start=start,
+        nodes=nodes,
+        tools=permitted,
+        numbers=number,
+        output_schema=procedure.output,
+        verify=None if procedure.verify is None else parse(procedure.verify),
+    )
+
+
+def _tool(tools: Mapping[str, ToolSpec], name: str) -> ToolSpec:
+    if name in tools:
+        return tools[name]
+    raise UserError(
+        Text(f"the tool '{name}' is not connected", f"未连接工具“{name}”"),
+        Text("connect its source, or correct the name", "请连接它的来源，或更正名称"),
+    )
+
+
+def _free_step(procedure: Procedure) -> Step:
+    """The whole procedure as one step: what it is for, its tools, its output."""
+    return Step(
+        id=FREE_STEP,
+        name=procedure.name or None,
+        do=procedure.description or procedure.name or procedure.id,
+        tools=procedure.permitted_tools(),
+        returns=procedure.output,
+        uses=tuple(f"inputs.{name}" for name in procedure.inputs),
+        timeout=procedure.timeout,
+        grip=Grip.FREE,
+        end="complete",
+    )
+
+
+def _node(step: Step, number: str, grip: Grip, tools: Mapping[str, ToolSpec], visits: int) -> Node:
+    tool = None if step.tool is None else tools[step.tool]
+    arguments = parse_template(step.with_)
+    words = {key: _template(getattr(step, key)) for key in ("do", "answer", "ask")}
+    bound = tuple(step.with_)
+    free = () if tool is None else _free_parameters(tool, step)
+    uses = _uses(step, (arguments, *(t for t in words.values() if t is not None)))
+    return Node(
+        step=step,
+        kind=step.kind,
+        number=number,
+        grip=step.grip or grip,
+        tool=tool,
+        arguments=arguments,
+        bound=bound,
+        free=free,
+        ready=step.kind == "tool" and not free,
+        uses=_named(uses),
+        judge_uses=_named((*uses, (step.writes,)) if step.writes else uses),
+        returns=step.returns,
+        dynamic_enums=tuple(_dynamic_enums(step.returns, ())),
+        choices=_choices(step.returns),
+        do=words["do"],
+        answer=words["answer"],
+        ask=words["ask"],
+        verify=None if step.verify is None else parse(step.verify),
+        edges=_edges(step.next),
+        on_error=_edges(step.on_error),
+        result=None if step.result is None else parse_template(step.result),
+        writes=step.writes,
+        visits=step.visits or visits,
+    )
+
+
+def _template(text: str | None) -> Template | None:
+    return None if text is None else parse_template(text)
+
+
+def _edges(edges: tuple[Edge, ...]) -> tuple[CompiledEdge, ...]:
+    kinds = [_edge_kind(edge) for edge in edges]
+    last = [i for i, kind in enumerate(kinds) if kind in ("otherwise", "always")][:1]
+    found: list[CompiledEdge] = []
+    for i, (edge, kind) in enumerate(zip(edges, kinds, strict=True)):
+        choice: tuple[int, ...] = ()
+        if kind == "judge" and (i == 0 or kinds[i - 1] != "judge"):
+            end = next((j for j in range(i, len(kinds)) if kinds[j] != "judge"), len(kinds))
+            choice = (*range(i, end), *last)
+        condition = None if edge.when is None else parse(edge.when)
+        found.append(CompiledEdge(edge, i, kind, condition, choice))
+    return tuple(found)
+
+
+def _edge_kind(edge: Edge) -> Any:
+    if edge.when is not None:
+        return "when"
+    if edge.judge is not None:
+        return "judge"
+    return "otherwise" if edge.otherwise else "always"
+
+
+def _free_parameters(tool: ToolSpec, step: Step) -> tuple[str, ...]:
+    """What the model fills: what is required and not bound, and with a `do` also what is optional."""
+    properties, required = parameters(tool.input_schema)
+    return tuple(
+        name for name in properties if name not in step.with_ and (name in required or step.do is not None)
+    )
+
+
+def parameters(schema: Mapping[str, Json]) -> tuple[dict[str, Json], frozenset[str]]:
+    """The properties of an arguments schema in their order, and which are required.
+
+    A `$ref` at the root and the parts of an `allOf` are followed. A required name without a property accepts anything.
+    """
+    properties: dict[str, Json] = {}
+    required: dict[str, None] = {}
+    todo: list[Any] = [schema]
+    seen: set[str] = set()
+    while todo:
+        part = todo.pop(0)
+        if not isinstance(part, Mapping):
+            continue
+        found = cast("Mapping[str, Json]", part)
+        properties.update(cast("dict[str, Json]", found.get("properties") or {}))
+        required.update(dict.fromkeys(cast("list[str]", found.get("required") or ())))
+        todo += found.get("allOf") or ()
+        target = found.get("$ref")
+        if isinstance(target, str) and target not in seen:
+            seen.add(target)
+            todo.append(_pointer(schema, target))
+    for name in required:
+        properties.setdefault(name, {})
+    return properties, frozenset(required)
+
+
+def _pointer(schema: Json, reference: str) -> Json:
+    """What a local reference (`#/$defs/x`) points to, or None."""
+    if reference != "#" and not reference.startswith("#/"):
+        return None
+    found = schema
+    for part in reference.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        found = cast("Any", found).get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+def _uses(step: Step, templates: tuple[Template, ...]) -> tuple[_Path, ...]:
+    """The paths that the step says it uses, or those that its words and arguments read."""
+    if step.uses is not None:
+        return tuple(dict.fromkeys(tuple(use.split(".")) for use in step.uses))
+    paths = list(dict.fromkeys(path for template in templates for path in template.paths))
+    whole = set(paths)
+    return tuple(p for p in paths if not any(p[:n] in whole for n in range(1, len(p))))
+
+
+def _named(paths: tuple[_Path, ...]) -> tuple[Use, ...]:
+    """Each path once, with the shortest name that no other has."""
+    distinct = tuple(dict.fromkeys(paths))
+    alike = Counter(path[-1] for path in distinct)
+    return tuple(Use(path[-1] if alike[path[-1]] == 1 else ".".join(path), path) for path in distinct)
+
+
+def _dynamic_enums(schema: Json, path: tuple[str | int, ...]) -> Iterator[DynamicEnum]:
+    """The schemas inside `schema` whose `enum` is an expression."""
+    if isinstance(schema, list):
+        for i, item in enumerate(cast("list[Json]", schema)):
+            yield from _dynamic_enums(item, (*path, i))
+    elif isinstance(schema, Mapping):
+        for key, item in cast("Mapping[str, Json]", schema).items():
+            if key == "enum" and isinstance(item, str):
+                yield DynamicEnum(path, parse_template(item))
+            else:
+                yield from _dynamic_enums(item, (*path, key))
+
+
+def _choices(schema: Mapping[str, Json] | None) -> tuple[Choice, ...]:
+    """The values of a schema that is nothing but a choice: an `enum`, or `oneOf` / `anyOf` constants."""
+    if schema is None:
+        return ()
+    found: list[Choice] = []
+    if isinstance(schema.get("enum"), list):
+        found = [Choice(value) for value in cast("list[Json]", schema["enum"])]
+    for key in ("oneOf", "anyOf"):
+        options = schema.get(key)
+        if not isinstance(options, list) or found:
+            continue
+        for option in cast("list[Json]", options):
+            if not isinstance(option, dict) or "const" not in option:
+                return ()
+            one = cast("dict[str, Json]", option)
+            found.append(Choice(one["const"], str(one.get("description") or one.get("title") or "")))
+    return tuple(found) if 1 < len(found) <= MAX_CHOICES else ()

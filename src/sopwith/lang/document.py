@@ -1,0 +1,38 @@
+"""A procedure together with the places of its parts in the text that it was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sopwith.ir.diagnostic import Place
+from sopwith.ir.procedure import Procedure
+
+Path = tuple[str | int, ...]
+"""The way to a part, by the keys of the YAML form: `("steps", "submit", "next", 0, "when")`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a reader returns.
+
+    `places` knows, for each path, where a scalar value begins or, for a list or mapping, where its key stands.
+    """
+
+    procedure: Procedure
+    places: Mapping[Path, Place]
+    file: str
+    text: str
+
+    def place(self, *path: str | int) -> Place:
+        """The place of a part, or of its nearest parent that has one."""
+        return nearest(self.places, path, self.file)
+
+
+def nearest(places: Mapping[Path, Place], path: Path, file: str) -> Place:
+    """The place of `path` or of its nearest parent; the head of the file where none is known."""
+    for length in range(len(path), 0, -1):
+        place = places.get(path[:length])
+        if place is not None:
+            return place
+    return places.get((), Place(file=file))

@@ -1,0 +1,215 @@
+"""The keys of a procedure file and what stands under each: the one table of the YAML form, in canonical order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from sopwith.errors import Text
+from sopwith.ir.procedure import Grip
+from sopwith.ir.value import Json
+from sopwith.lang.document import Path
+from sopwith.lang.kinds import (
+    IDENTIFIER,
+    SKIP,
+    Kind,
+    Reading,
+    anything,
+    duration,
+    fields,
+    fraction,
+    identifier,
+    integer,
+    many,
+    mapping,
+    not_identifier,
+    one_of,
+    record,
+    schema,
+    text,
+    words,
+)
+
+EDGE_WORDS = {
+    "if": "when", "condition": "when", "case": "when", "goto": "to", "then": "to", "step": "to", "target": "to",
+    "next": "to", "else": "otherwise", "default": "otherwise", "条件": "when", "否则": "otherwise",
+}  # fmt: skip
+STEP_WORDS = {
+    "title": "name", "description": "do", "prompt": "do", "instruction": "do", "instructions": "do", "action": "do",
+    "args": "with", "arguments": "with", "params": "with", "parameters": "with", "output": "as", "outputs": "as",
+    "result_name": "as", "inputs": "uses", "input": "uses", "schema": "returns", "output_schema": "returns",
+    "then": "next", "goto": "next", "edges": "next", "catch": "on_error", "onerror": "on_error", "check": "verify",
+    "max_visits": "visits", "question": "ask", "reply": "answer", "for_each": "each", "foreach": "each",
+    "名称": "name", "工具": "tool", "下一步": "next",
+}  # fmt: skip
+PROCEDURE_WORDS = {
+    "title": "name", "version": "schema", "input": "inputs", "outputs": "output", "first": "start", "entry": "start",
+    "nodes": "steps", "states": "steps", "states_": "steps", "allow": "tools", "名称": "name", "步骤": "steps",
+}  # fmt: skip
+
+WRITE_A_LIST = Text(
+    "write 'next: step', or a list of '- to: step' with 'when' or 'judge', and '- otherwise: step'",
+    "请写“next: 步骤”，或由“- to: 步骤”（带 when 或 judge）与“- otherwise: 步骤”组成的列表",
+)
+
+EDGE: Mapping[str, Kind] = {
+    "to": identifier, "when": text, "judge": text, "otherwise": identifier, "guidance": text, "pitfalls": many(text),
+}  # fmt: skip
+
+
+def edges(reading: Reading, path: Path, value: Json) -> Json:
+    """`next` and `on_error`: a step, or a list of ways on."""
+    if isinstance(value, str):
+        step = identifier(reading, path, value)
+        return SKIP if step is SKIP else [{"to": step}]
+    if not isinstance(value, list):
+        return reading.wrong(path, value, Text("a step or a list", "步骤或列表"), WRITE_A_LIST)
+    items = [edge(reading, (*path, i), item) for i, item in enumerate(cast("list[Json]", value))]
+    return [item for item in items if item is not SKIP]
+
+
+def edge(reading: Reading, path: Path, value: Json) -> Json:
+    """One way on: exactly one target, at most one condition."""
+    if not isinstance(value, dict):
+        return reading.wrong(
+            path, value, Text("a mapping with 'to' or 'otherwise'", "带 to 或 otherwise 的映射"), WRITE_A_LIST
+        )
+    found = cast("dict[str, Json]", value)
+    conditions = [key for key in ("when", "judge", "otherwise") if key in found]
+    if len(conditions) > 1:
+        one, other = conditions[:2]
+        return reading.problem(
+            "SW113",
+            path,
+            Text(f"an edge has '{one}' or '{other}', not both", f"一条出边只能有“{one}”或“{other}”之一"),
+            Text("write two edges", "请写成两条出边"),
+        )
+    if ("otherwise" in found) == ("to" in found):
+        return reading.problem(
+            "SW113",
+            path,
+            Text("an edge needs exactly one of 'to' and 'otherwise'", "出边必须恰有“to”与“otherwise”之一"),
+            Text("the default way is '- otherwise: step'", "默认出边写成“- otherwise: 步骤”"),
+        )
+    read = cast("dict[str, Json]", fields(reading, path, found, EDGE, (), EDGE_WORDS))
+    if "otherwise" in read:
+        read["to"], read["otherwise"] = read["otherwise"], True
+        reading.tree.places[(*path, "to")] = reading.tree.places[(*path, "otherwise")]
+    return read if "to" in read else SKIP
+
+
+def input_(reading: Reading, path: Path, value: Json) -> Json:
+    """An input: a JSON Schema, and `from` beside its keywords."""
+    read = schema(reading, path, value)
+    if read is SKIP:
+        return SKIP
+    found = dict(cast("dict[str, Json]", read))
+    result: dict[str, Json] = {}
+    if "from" in found:
+        source = text(reading, (*path, "from"), found.pop("from"))
+        if source is not SKIP:
+            result["from"] = source
+    return {"schema": found, **result}
+
+
+def named(kind: Kind) -> Kind:
+    """A mapping whose keys are identifiers."""
+
+    def read(reading: Reading, path: Path, value: Json) -> Json:
+        found = mapping(reading, path, value)
+        if found is SKIP:
+            return SKIP
+        result: dict[str, Json] = {}
+        for key, item in cast("dict[str, Json]", found).items():
+            where = (*path, key)
+            if not IDENTIFIER.fullmatch(key):
+                reading.problems.add("SW111", reading.key(where), *not_identifier(key))
+                continue
+            one = kind(reading, where, item)
+            if one is not SKIP:
+                result[key] = one
+        return result
+
+    return read
+
+
+STEP: Mapping[str, Kind] = {
+    "name": text,
+    "do": text,
+    "needs": text,
+    "gives": text,
+    "tool": text,
+    "answer": text,
+    "ask": text,
+    "wait": record({"until": text, "for": text, "event": text}),
+    "call": record({"procedure": text, "with": mapping}, "procedure"),
+    "each": record({"in": text, "as": identifier}, "in", "as"),
+    "script": text,
+    "code": text,
+    "with": mapping,
+    "uses": many(text),
+    "returns": schema,
+    "examples": many(record({"given": mapping, "answer": anything}, "answer")),
+    "as": identifier,
+    "tools": many(text),
+    "verify": text,
+    "retry": record({"times": integer(0, 10), "errors": many(text)}, "times"),
+    "timeout": duration,
+    "visits": integer(1),
+    "min_confidence": fraction,
+    "approval": text,
+    "grip": one_of(*Grip),
+    "model": text,
+    "pitfalls": many(text),
+    "next": edges,
+    "on_error": edges,
+    "end": one_of("complete", "escalate"),
+    "result": mapping,
+}
+
+KIND_KEYS = ("tool", "answer", "ask", "wait", "call", "script", "code")
+
+
+def step(reading: Reading, path: Path, value: Json) -> Json:
+    """A step; its id is the key it stands under."""
+    if isinstance(value, dict) and "id" in value:
+        reading.problems.add(
+            "SW110",
+            reading.key((*path, "id")),
+            Text("a step has no field 'id'", "步骤没有“id”字段"),
+            Text(f"its id is its key, '{path[-1]}'", f"它的键“{path[-1]}”就是 id"),
+            step=str(path[-1]),
+        )
+        value = {k: v for k, v in cast("dict[str, Json]", value).items() if k != "id"}
+    read = fields(reading, path, value, STEP, (), STEP_WORDS)
+    if read is SKIP:
+        return SKIP
+    kinds = [key for key in KIND_KEYS if key in read]
+    if len(kinds) > 1:
+        listed = ", ".join(kinds)
+        reading.problem(
+            "SW114",
+            (*path, kinds[1]),
+            Text(f"a step does one thing; this one has {listed}", f"一个步骤只做一件事，这里有 {listed}"),
+            Text("write one step for each, joined by 'next'", "请分成多个步骤，用 next 相连"),
+        )
+    return {"id": str(path[-1]), **cast("dict[str, Json]", read)}
+
+
+PROCEDURE: Mapping[str, Kind] = {
+    "schema": text,
+    "id": identifier,
+    "name": words,
+    "description": words,
+    "examples": many(text),
+    "tags": many(text),
+    "tools": many(text),
+    "inputs": named(input_),
+    "output": schema,
+    "grip": one_of(*Grip),
+    "model": text,
+    "verify": text,
+    "timeout": duration,
+    "start": identifier,
+    "steps": named(step),
+}

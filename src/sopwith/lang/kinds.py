@@ -1,0 +1,263 @@
+"""The kinds of values in a procedure file, each as one function that returns the value as the `ir` wants it.
+
+A kind takes a `Reading`, the path of the value and the value. What is wrong goes to the reading's problems, and the
+kind then returns `SKIP`: the field is left out and reading goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, cast
+
+from sopwith.errors import NO_HINT, Text
+from sopwith.ir.diagnostic import Place
+from sopwith.ir.value import Json
+from sopwith.lang.document import Path, nearest
+from sopwith.lang.duration import read_duration
+from sopwith.lang.problem import Problems
+from sopwith.lang.tree import Tree
+
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+SKIP: Any = object()
+
+Kind = Callable[["Reading", Path, Json], Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The tree that is read, and where its problems go."""
+
+    tree: Tree
+    problems: Problems
+
+    def problem(self, code: str, path: Path, message: Text, hint: Text = NO_HINT) -> Any:
+        """Note a problem at the place of `path`; returns `SKIP`."""
+        step = path[1] if len(path) > 1 and path[0] == "steps" else None
+        place = self.key(path) if code == "SW110" else nearest(self.tree.places, path, self.problems.file)
+        self.problems.add(code, place, message, hint, cast("str | None", step))
+        return SKIP
+
+    def wrong(self, path: Path, value: Json, wanted: Text, hint: Text = NO_HINT) -> Any:
+        """Note that `value` is not what is wanted."""
+        name, found = spell(path), describe(value)
+        message = Text(
+            f"{name} must be {wanted.en}, not {found.en}", f"{name} 应为{wanted.zh}，不是{found.zh}"
+        )
+        return self.problem("SW112", path, message, hint)
+
+    def key(self, path: Path) -> Place:
+        """Where the key of `path` stands."""
+        return self.tree.keys.get(path) or nearest(self.tree.places, path, self.problems.file)
+
+
+def spell(path: Path) -> str:
+    """A path as text: `steps.submit.next[0].when`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return f"'{text.lstrip('.')}'"
+
+
+def describe(value: Json) -> Text:
+    """What a value is, in words."""
+    if value is None:
+        return Text("empty", "空值")
+    if isinstance(value, bool):
+        word = "true" if value else "false"
+        return Text(word, f" {word}")
+    if isinstance(value, int | float):
+        return Text(f"the number {value}", f"数字 {value}")
+    if isinstance(value, str):
+        short = value if len(value) <= 30 else value[:30] + "…"
+        return Text(f"the text '{short}'", f"文本“{short}”")
+    return Text("a list", "列表") if isinstance(value, list) else Text("a mapping", "映射")
+
+
+_QUOTE = Text("put it in quotes", "请加引号")
+_BLOCK = Text("write 'key: value' lines below it", "请在下面写“键: 值”各行")
+_LIST = Text("write '- item' lines below it, or [a, b]", "请在下面写“- 项”各行，或 [a, b]")
+
+
+def text(reading: Reading, path: Path, value: Json) -> Json:
+    """Text that is not empty."""
+    if isinstance(value, str) and value.strip():
+        return value
+    hint = (
+        _QUOTE
+        if isinstance(value, bool | int | float)
+        else Text("write the text, or remove the key", "请写上文本，或删除该键")
+    )
+    return reading.wrong(path, value, Text("text", "文本"), hint)
+
+
+def words(reading: Reading, path: Path, value: Json) -> Json:
+    """Text that may be empty."""
+    return value if isinstance(value, str) else text(reading, path, value)
+
+
+def anything(reading: Reading, path: Path, value: Json) -> Json:
+    """Any JSON."""
+    return value
+
+
+def mapping(reading: Reading, path: Path, value: Json) -> Json:
+    """A mapping from text to any JSON."""
+    return value if isinstance(value, dict) else reading.wrong(path, value, Text("a mapping", "映射"), _BLOCK)
+
+
+def schema(reading: Reading, path: Path, value: Json) -> Json:
+    """A JSON Schema as a mapping."""
+    hint = Text("write a JSON Schema, such as {type: string}", "请写 JSON Schema，例如 {type: string}")
+    return (
+        value
+        if isinstance(value, dict)
+        else reading.wrong(path, value, Text("a JSON Schema", " JSON Schema"), hint)
+    )
+
+
+def identifier(reading: Reading, path: Path, value: Json) -> Json:
+    """A name that expressions can use."""
+    if not isinstance(value, str):
+        return reading.wrong(
+            path, value, Text("a name", "名称"), _QUOTE if isinstance(value, bool | int | float) else NO_HINT
+        )
+    if not IDENTIFIER.fullmatch(value):
+        return reading.problem("SW111", path, *not_identifier(value))
+    return value
+
+
+def not_identifier(value: str) -> tuple[Text, Text]:
+    """Why `value` cannot be a name in expressions, and what would do instead."""
+    better = re.sub(r"[^A-Za-z0-9]+", "_", value).strip("_")
+    better = f"_{better}" if better[:1].isdigit() else better
+    hint = Text(f"such as {better}; put the words under 'name'", f"例如 {better}；说明文字写在 name 里")
+    if not better:
+        hint = Text("such as 'lookup_1'; put the words under 'name'", "例如 lookup_1；说明文字写在 name 里")
+    return (
+        Text(
+            f"'{value}' is not an identifier (ASCII letters, digits and _, not beginning with a digit)",
+            f"“{value}”不是标识符（只能用英文字母、数字和下划线，且不以数字开头）",
+        ),
+        hint,
+    )
+
+
+def duration(reading: Reading, path: Path, value: Json) -> Json:
+    """Seconds, as a number or with a unit."""
+    seconds = read_duration(value)
+    if seconds is None:
+        hint = Text("write 500ms, 20s, 2m, 1h or 2d", "请写成 500ms、20s、2m、1h 或 2d")
+        return reading.wrong(path, value, Text("a positive duration", "正的时长"), hint)
+    return seconds
+
+
+def integer(low: int, high: int | None = None) -> Kind:
+    """A whole number of at least `low` and at most `high`."""
+    wanted = Text(f"a whole number from {low}", f"不小于 {low} 的整数")
+    if high is not None:
+        wanted = Text(f"a whole number from {low} to {high}", f" {low} 到 {high} 的整数")
+
+    def read(reading: Reading, path: Path, value: Json) -> Json:
+        fits = isinstance(value, int) and not isinstance(value, bool) and value >= low
+        return value if fits and (high is None or value <= high) else reading.wrong(path, value, wanted)
+
+    return read
+
+
+def fraction(reading: Reading, path: Path, value: Json) -> Json:
+    """A number from 0 to 1."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+        return value
+    return reading.wrong(path, value, Text("a number from 0 to 1", " 0 到 1 的数"))
+
+
+def one_of(*choices: str) -> Kind:
+    """One of a few words."""
+    listed = ", ".join(choices)
+
+    def read(reading: Reading, path: Path, value: Json) -> Json:
+        if value in choices:
+            return value
+        hint = suggestion(str(value), choices) or NO_HINT
+        return reading.wrong(path, value, Text(f"one of {listed}", f"其中之一：{listed}"), hint)
+
+    return read
+
+
+def many(kind: Kind) -> Kind:
+    """A list of one kind."""
+
+    def read(reading: Reading, path: Path, value: Json) -> Json:
+        if not isinstance(value, list):
+            return reading.wrong(path, value, Text("a list", "列表"), _LIST)
+        items = [kind(reading, (*path, i), item) for i, item in enumerate(cast("list[Json]", value))]
+        return [item for item in items if item is not SKIP]
+
+    return read
+
+
+def record(table: Mapping[str, Kind], *required: str, known_as: Mapping[str, str] | None = None) -> Kind:
+    """A mapping with the keys of `table`; `known_as` maps likely mistakes to the right key."""
+
+    def read(reading: Reading, path: Path, value: Json) -> Json:
+        return fields(reading, path, value, table, required, known_as or {})
+
+    return read
+
+
+def fields(
+    reading: Reading,
+    path: Path,
+    value: Json,
+    table: Mapping[str, Kind],
+    required: tuple[str, ...],
+    known_as: Mapping[str, str],
+) -> Json:
+    """The fields of a mapping, each by its kind; unknown and missing ones are problems."""
+    if not isinstance(value, dict):
+        return reading.wrong(path, value, Text("a mapping", "映射"), _BLOCK)
+    result: dict[str, Json] = {}
+    for key, item in cast("dict[str, Json]", value).items():
+        kind = table.get(key)
+        if kind is None:
+            unknown_field(reading, (*path, key), table, known_as)
+            continue
+        read = kind(reading, (*path, key), item)
+        if read is not SKIP:
+            result[key] = read
+    for key in required:
+        if key not in value:
+            where = spell(path) if path else Text("the procedure", "流程")
+            where = where if isinstance(where, Text) else Text(where, where)
+            reading.problem(
+                "SW109",
+                path,
+                Text(f"{where.en} has no '{key}'", f"{where.zh} 缺少“{key}”"),
+                Text(f"add '{key}: …'", f"请补上“{key}: …”"),
+            )
+    return result
+
+
+def unknown_field(
+    reading: Reading, path: Path, table: Mapping[str, Kind], known_as: Mapping[str, str]
+) -> None:
+    """Note a key that nothing reads, with the key that was probably meant."""
+    key = str(path[-1])
+    where = spell(path[:-1]) if len(path) > 1 else ""
+    message = Text(
+        f"unknown field '{key}'" + (f" in {where}" if where else ""),
+        (f"{where} 中" if where else "") + f"未知的字段“{key}”",
+    )
+    meant = known_as.get(key) or known_as.get(key.lower())
+    hint = (
+        Text(f"did you mean '{meant}'?", f"是否想写“{meant}”？") if meant else suggestion(key, tuple(table))
+    )
+    listed = ", ".join(table)
+    reading.problem("SW110", path, message, hint or Text(f"the fields are {listed}", f"可用的字段：{listed}"))
+
+
+def suggestion(word: str, known: tuple[str, ...]) -> Text | None:
+    """What was probably meant by `word`."""
+    close = get_close_matches(word.lower(), known, n=1, cutoff=0.6)
+    return Text(f"did you mean '{close[0]}'?", f"是否想写“{close[0]}”？") if close else None

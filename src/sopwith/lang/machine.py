@@ -1,0 +1,112 @@
+"""A compiled procedure: the table of what is legal next, with everything parsed, resolved and derived."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from sopwith.expr.expression import Expression
+from sopwith.expr.template import Template
+from sopwith.ir.procedure import Edge, Grip, Procedure, Step, StepKind
+from sopwith.ir.tool import ToolSpec
+from sopwith.ir.value import Json
+
+FREE_STEP = "work"
+"""The id of the one step of a machine of grip `free`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A name that the model sees in a step: what it is called there, and the path of its value.
+
+    `name` is the last part of the path (`request` for `inputs.request`), or the whole path where two would be alike.
+    """
+
+    name: str
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value of a `returns` that is a choice, and what it means ("" where nothing is said)."""
+
+    value: Json
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicEnum:
+    """An `enum` in a schema that is an expression: the path of the schema that holds it, and the list it gives."""
+
+    path: tuple[str | int, ...]
+    values: Template
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledEdge:
+    """An edge at its place among the edges of a step.
+
+    `condition` is there for a `when`. `choice` is there on the first of adjacent `judge` edges: the indexes of the
+    edges that form one choice with it, the `otherwise` edge last.
+    """
+
+    edge: Edge
+    index: int
+    kind: Literal["always", "when", "judge", "otherwise"]
+    condition: Expression | None = None
+    choice: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A compiled step.
+
+    `bound` are the parameters that `arguments` gives, `free` those that the model fills, in the order of the tool's
+    schema; a `ready` call needs no model. `uses` is what the model sees while it fills or writes, `judge_uses` what
+    it sees while it chooses an edge (the step's own result included). `returns` is the schema of the value that the
+    step writes, `dynamic_enums` its parts that come from the run, `choices` its values where it is a choice of at
+    most 26. `visits` bounds how often the step may be entered in one run.
+    """
+
+    step: Step
+    kind: StepKind
+    number: str
+    grip: Grip
+    tool: ToolSpec | None
+    arguments: Template
+    bound: tuple[str, ...]
+    free: tuple[str, ...]
+    ready: bool
+    uses: tuple[Use, ...]
+    judge_uses: tuple[Use, ...]
+    returns: Mapping[str, Json] | None
+    dynamic_enums: tuple[DynamicEnum, ...]
+    choices: tuple[Choice, ...]
+    do: Template | None
+    answer: Template | None
+    ask: Template | None
+    verify: Expression | None
+    edges: tuple[CompiledEdge, ...]
+    on_error: tuple[CompiledEdge, ...]
+    result: Template | None
+    writes: str | None
+    visits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A compiled procedure, pinned by `hash`. `tools` are those it permits, sorted by name.
+
+    Of grip `free` it has one node, `work`, of kind `free`: the value that the model finishes with is the output.
+    """
+
+    procedure: Procedure
+    hash: str
+    grip: Grip
+    start: str
+    nodes: Mapping[str, Node]
+    tools: Mapping[str, ToolSpec]
+    numbers: Mapping[str, str]
+    output_schema: Mapping[str, Json] | None
+    verify: Expression | None

@@ -1,0 +1,95 @@
+"""The numbers of the steps, derived from the graph: `3` on the main line, `4-2 1` for the first step of the second
+branch of step 4, `4-2 1-1 1` where that step branches again.
+
+Source of the form: the Routine paper (structural planning for enterprise agents), where `X-n i` is the i-th step of
+the n-th branch of step X. `n` is the position of the edge that opens the branch, so numbers of branches and edges agree.
+
+- The start, joins (steps that several lead forward to) and handlers of errors are on the main line.
+- A step with one successor that is no join continues its line, whatever the other edges go to. Several such
+  successors open a branch each.
+- A file lists the arms of a step one after the other: what follows a branch's last step but is listed after the
+  head of a sibling arm is on the line of the branching step.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+
+from sopwith.ir.procedure import Procedure
+from sopwith.lang.graph import Graph, graph
+
+MAIN = ""
+
+
+def numbers(procedure: Procedure) -> dict[str, str]:
+    """The number of every step, by its id, in the order of the graph."""
+    return _Numbering(procedure).number()
+
+
+def label(number: str, language: str = "en") -> str:
+    """A number as it stands in text: `Step 3`, `Branch 4-2 Step 1`; `步骤 3`, `分支 4-2 步骤 1`."""
+    branch, _, last = number.rpartition(" ")
+    step, arm = ("步骤", "分支") if language == "zh" else ("Step", "Branch")
+    return f"{arm} {branch} {step} {last}" if branch else f"{step} {last}"
+
+
+class _Numbering:
+    """One numbering; the tables it needs are made once."""
+
+    def __init__(self, procedure: Procedure) -> None:
+        self.procedure = procedure
+        self.graph: Graph = graph(procedure)
+        self.position = {step: i for i, step in enumerate(procedure.steps)}
+        self.before = _forward_predecessors(self.graph)
+        handlers = {e.to for s in procedure.steps.values() for e in s.on_error}
+        self.joins = (
+            {s for s in self.graph.order if len(self.before[s]) != 1} | handlers | set(self.graph.roots)
+        )
+        self.line: dict[str, str] = {}
+        self.opened_by: dict[str, str] = {}
+        self.heads: dict[str, list[int]] = {}
+
+    def number(self) -> dict[str, str]:
+        used: Counter[str] = Counter()
+        found: dict[str, str] = {}
+        for step in self.graph.order:
+            line = MAIN if step in self.joins else self._line_of(step, found)
+            self.line[step] = line
+            used[line] += 1
+            found[step] = f"{line} {used[line]}" if line else str(used[line])
+        return found
+
+    def _line_of(self, step: str, found: dict[str, str]) -> str:
+        (previous,) = self.before[step]
+        arms = self._arms(previous)
+        if len(arms) > 1:
+            targets = [e.to for e in self.procedure.steps[previous].next]
+            line = f"{found[previous]}-{targets.index(step) + 1}"
+            self.opened_by[line] = previous
+            self.heads[previous] = sorted(self.position[arm] for arm in arms)
+            return line
+        line = self.line[previous]
+        while line and self._left(line, previous, step):
+            line = self.line[self.opened_by[line]]
+        return line
+
+    def _arms(self, step: str) -> list[str]:
+        """The successors that are no joins."""
+        follow = self.graph.successors[step]
+        return [to for to in follow if to not in self.joins and (step, to) not in self.graph.back]
+
+    def _left(self, line: str, previous: str, step: str) -> bool:
+        """Whether the head of a sibling arm is listed between the two steps."""
+        heads = self.heads[self.opened_by[line]]
+        following = bisect_right(heads, self.position[previous])
+        return following < len(heads) and heads[following] < self.position[step]
+
+
+def _forward_predecessors(found: Graph) -> dict[str, list[str]]:
+    before: dict[str, list[str]] = {step: [] for step in found.successors}
+    for step, follow in found.successors.items():
+        for to in follow:
+            if (step, to) not in found.back:
+                before[to].append(step)
+    return before
