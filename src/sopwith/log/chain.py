@@ -1,0 +1,57 @@
+"""The hash chain: each event's hash covers the hash before it, so that a change shows in every later one.
+
+The hash of an event is SHA-256 over
+
+1. the 32 bytes of the hash before (32 zero bytes before the first event),
+2. the envelope as a compact JSON array in UTF-8: `["task","run",seq,at,"phase","step",cause,"kind"]`,
+3. the bytes of the stored body.
+
+A chain alone shows neither a cut tail nor a full rewrite: keep the last hash elsewhere to show those.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import sha256
+
+from sopwith.ir.event import Event, Phase, body_bytes
+
+GENESIS = bytes(32)
+"""What stands before the first event of a run."""
+
+_PHASES = {phase: f'"{phase.value}"' for phase in Phase}
+
+
+@lru_cache(maxsize=8192)
+def _quoted(text: str | None) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def link(previous: bytes, event: Event, body: bytes) -> bytes:
+    """The hash (32 bytes) of `event`, whose stored body is `body`, after the event with the hash `previous`."""
+    task, run, seq, at, phase, step, cause, content, _ = event
+    envelope = (
+        f"[{_quoted(task)},{_quoted(run)},{seq},{at},{_PHASES[phase]},{_quoted(step)},"
+        f'{"null" if cause is None else cause},"{content.kind}"]'
+    )
+    return sha256(previous + envelope.encode() + body).digest()
+
+
+def verify(events: Iterable[Event], previous: str = "") -> int | None:
+    """The seq of the first event that does not follow from the ones before, or None where all is well.
+
+    `events` are consecutive events with their hashes; `previous` is the hash before the first of them where that is not
+    the start of a run.
+    """
+    expected: int | None = None
+    head = bytes.fromhex(previous) if previous else GENESIS
+    for event in events:
+        if expected is None:
+            expected = event.seq if previous else 1
+        head = link(head, event, body_bytes(event.body))
+        if event.seq != expected or head.hex() != event.hash:
+            return event.seq
+        expected += 1
+    return None

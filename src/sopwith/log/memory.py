@@ -1,0 +1,88 @@
+"""The event log in memory: for tests and trials. It ends with its process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sopwith.ir.event import Event
+from sopwith.log import batch, chain
+from sopwith.log.port import RunRow
+from sopwith.log.status import procedure_of, status_after
+
+
+@dataclass(slots=True)
+class _Run:
+    task: str
+    procedure_id: str
+    status: str = "running"
+    head: bytes = chain.GENESIS
+    rows: list[tuple[Event, bytes]] = field(default_factory=list[tuple[Event, bytes]])
+
+
+class MemoryLog:
+    """A `Log` that keeps its events as the bytes a file would hold, so that it answers as a file would."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, _Run] = {}
+        self._blobs: dict[str, bytes] = {}
+        self._closed = False
+
+    async def append(
+        self,
+        run: str,
+        events: Sequence[Event],
+        blobs: Mapping[str, bytes] | None = None,
+        *,
+        durable: bool = False,
+    ) -> str:
+        """As `Log.append`; nothing in memory is `durable`."""
+        if self._closed:
+            raise batch.closed()
+        bodies = batch.encode(events)
+        entry = self._runs.get(run)
+        batch.check(run, entry and entry.task, len(entry.rows) if entry else 0, events)
+        batch.by_digest(blobs)
+        for name, data in (blobs or {}).items():
+            batch.check_blob(name, data)
+        self._blobs.update(blobs or {})
+        if not events:
+            return entry.head.hex() if entry else ""
+        if entry is None:
+            entry = self._runs[run] = _Run(events[0].task, procedure_of(events))
+        for event, body in zip(events, bodies, strict=True):
+            entry.head = chain.link(entry.head, event, body)
+            entry.rows.append((event._replace(hash=entry.head.hex(), body=event.body.kind), body))
+        entry.status = status_after(events) or entry.status
+        return entry.head.hex()
+
+    async def read(self, run: str, after: int = 0) -> Sequence[Event]:
+        """As `Log.read`."""
+        if self._closed:
+            raise batch.closed()
+        rows = self._runs[run].rows[after:] if run in self._runs else []
+        return [row._replace(body=batch.decode(run, row.seq, row.body, body)) for row, body in rows]
+
+    async def runs(self, limit: int = 100) -> Sequence[RunRow]:
+        """As `Log.runs`."""
+        if self._closed:
+            raise batch.closed()
+        latest = list(reversed(self._runs.items()))[: max(limit, 0)]
+        return [
+            RunRow(run, r.task, r.procedure_id, r.status, len(r.rows), r.rows[0][0].at, r.rows[-1][0].at)
+            for run, r in latest
+        ]
+
+    async def blob(self, digest: str) -> bytes:
+        """As `Log.blob`."""
+        if self._closed:
+            raise batch.closed()
+        if digest not in self._blobs:
+            raise batch.no_blob(digest)
+        return self._blobs[digest]
+
+    async def close(self) -> None:
+        """Forget everything."""
+        self._closed = True
+        self._runs.clear()
+        self._blobs.clear()

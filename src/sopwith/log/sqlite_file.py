@@ -1,0 +1,179 @@
+"""A store in one SQLite file: opening, making and refusing it, and what its failures mean."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+
+from sopwith.errors import LogDamaged, LogError, Text
+
+APPLICATION = 0x53505754
+"""The application id in the header of the file (`SPWT`)."""
+
+VERSION = 1
+"""The version of the tables, kept as `user_version` in the header of the file."""
+
+RUN_BITS = 24
+"""An event's row id is its run's number, shifted by so many bits, plus its seq."""
+
+LAST_SEQ = (1 << RUN_BITS) - 1
+
+# One integer key a row keeps long bodies out of overflow pages, which a WITHOUT ROWID table does not.
+_TABLES = f"""
+CREATE TABLE run (
+  number INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, task TEXT NOT NULL, procedure_id TEXT NOT NULL,
+  status TEXT NOT NULL, started_at INTEGER NOT NULL
+);
+CREATE TABLE name (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+CREATE TABLE event (
+  id INTEGER PRIMARY KEY, after INTEGER NOT NULL, phase INTEGER NOT NULL, step INTEGER, cause INTEGER,
+  kind INTEGER NOT NULL, body BLOB NOT NULL, hash BLOB NOT NULL
+);
+CREATE TABLE blob (digest BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
+CREATE VIEW events AS
+  SELECT r.task, r.run, e.id & {LAST_SEQ} AS seq, r.started_at + e.after AS at, p.text AS phase, s.text AS step,
+         e.cause, k.text AS kind, CAST(e.body AS TEXT) AS data, lower(hex(e.hash)) AS hash
+  FROM event e JOIN run r ON r.number = e.id >> {RUN_BITS} JOIN name p ON p.number = e.phase
+  JOIN name k ON k.number = e.kind LEFT JOIN name s ON s.number = e.step;
+"""
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+_CAUSES: dict[int, tuple[Text, Text]] = {
+    sqlite3.SQLITE_FULL: (
+        Text("the disk is full", "磁盘已满"),
+        Text(
+            "free some space, then resume the run: nothing was half stored",
+            "请腾出空间后恢复运行：没有写入半截内容",
+        ),
+    ),
+    sqlite3.SQLITE_READONLY: (
+        Text("the file is read-only", "文件为只读"),
+        Text(
+            "give this user write permission on the file and its folder",
+            "请授予当前用户对该文件及其目录的写权限",
+        ),
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
+        Text("the file cannot be opened", "文件无法打开"),
+        Text("check that the folder exists and may be written", "请检查目录是否存在、是否可写"),
+    ),
+    sqlite3.SQLITE_IOERR: (
+        Text("the disk does not take or give the data", "磁盘读写失败"),
+        Text(
+            "check free space, quotas and the disk, then resume the run: nothing was half stored",
+            "请检查剩余空间、配额与磁盘后恢复运行：没有写入半截内容",
+        ),
+    ),
+    sqlite3.SQLITE_BUSY: (
+        Text("another process keeps it locked", "另一个进程一直锁定它"),
+        Text("end the process that holds it, then resume the run", "请结束占用它的进程后恢复运行"),
+    ),
+    sqlite3.SQLITE_TOOBIG: (
+        Text("one value is larger than SQLite can store", "单个值超过 SQLite 可存储的大小"),
+        Text("let the tool return a reference instead of the data", "请让工具返回引用而不是数据本身"),
+    ),
+    sqlite3.SQLITE_CORRUPT: (
+        Text("the file is damaged", "文件已损坏"),
+        Text("restore it from a backup", "请从备份恢复"),
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        Text("the file is not a SQLite database", "文件不是 SQLite 数据库"),
+        Text(
+            "name another file for the log, or restore this one from a backup",
+            "请为日志指定其他文件，或从备份恢复",
+        ),
+    ),
+}
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another connection holds the lock, so that trying again helps."""
+    return _primary(error) in _BUSY
+
+
+def failure(path: Path, error: sqlite3.Error) -> LogError:
+    """What a failure of SQLite on the store at `path` means, and what to do about it."""
+    code = _primary(error)
+    cause, hint = _CAUSES.get(
+        code,
+        (Text(str(error), str(error)), Text("check the file and its folder", "请检查该文件及其目录")),
+    )
+    damaged = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    kind = LogDamaged if damaged else LogError
+    return kind(Text(f"the event log {path}: {cause.en}", f"事件日志 {path}：{cause.zh}"), hint)
+
+
+def open_file(path: Path, patience: float) -> sqlite3.Connection:
+    """A connection to the store at `path`, which is made where there is none. Waits `patience` seconds for a lock."""
+    connection: sqlite3.Connection | None = None
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(
+                path, isolation_level=None, check_same_thread=False, timeout=patience
+            )
+            _prepare(connection, path)
+            return connection
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise LogError(
+                Text(f"the event log {path}: {why}", f"事件日志 {path}：{why}"),
+                _CAUSES[sqlite3.SQLITE_CANTOPEN][1],
+            ) from error
+        except sqlite3.Error as error:
+            if connection is not None:
+                connection.close()
+            if not is_busy(error) or time.monotonic() > deadline:
+                raise failure(path, error) from error
+            time.sleep(0.005)
+        except BaseException:
+            if connection is not None:
+                connection.close()
+            raise
+
+
+def _primary(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    if not _known(connection, path):
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if not _known(connection, path):  # another process may have made it meanwhile
+                for statement in _TABLES.split(";\n"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA fullfsync = 1")
+
+
+def _known(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the file is a store of ours; False for an empty one. Anything else is refused."""
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application == APPLICATION and version == VERSION:
+        return True
+    if application == APPLICATION:
+        raise LogError(
+            Text(
+                f"the event log {path} has version {version} of its tables; this Sopwith knows version {VERSION}",
+                f"事件日志 {path} 的表结构版本为 {version}，当前 Sopwith 只认识版本 {VERSION}",
+            ),
+            Text("upgrade Sopwith, or name another file", "请升级 Sopwith，或指定其他文件"),
+        )
+    if application or version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise LogError(
+            Text(f"{path} is a database of another program", f"{path} 是其他程序的数据库"),
+            Text("name another file for the event log", "请为事件日志指定其他文件"),
+        )
+    return False
