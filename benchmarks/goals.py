@@ -1,0 +1,35 @@
+"""The goals that measures are held against. A goal stays when it is missed: the report says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A bound of a measure: at least, at most, or exactly (both)."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def met(self, value: float) -> bool:
+        """Whether `value` is within the bounds."""
+        above = self.at_least is None or value >= self.at_least
+        return above and (self.at_most is None or value <= self.at_most)
+
+    def __str__(self) -> str:
+        if self.at_least is not None and self.at_least == self.at_most:
+            return f"= {self.at_least:g}"
+        return f"≥ {self.at_least:g}" if self.at_least is not None else f"≤ {self.at_most:g}"
+
+
+GOALS: dict[str, Goal] = {
+    "category_accuracy_strict": Goal(at_least=0.85),
+    "outcome_accuracy_strict": Goal(at_least=0.80),
+    "needless_escalation": Goal(at_most=0.10),
+    "path_compliance_strict": Goal(at_least=1, at_most=1),
+    "cpu_times_less_than_langgraph_sqlite": Goal(at_least=8),
+    "cpu_times_bare_loop": Goal(at_most=8),
+    "bytes_per_step_200_over_20": Goal(at_most=1.2),
+    "import_ms": Goal(at_most=300),
+}
