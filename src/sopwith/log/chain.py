@@ -12,7 +12,7 @@ A chain alone shows neither a cut tail nor a full rewrite: keep the last hash el
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 
@@ -30,20 +30,31 @@ def _quoted(text: str | None) -> str:
 
 
 def link(previous: bytes, event: Event, body: bytes) -> bytes:
-    """The hash (32 bytes) of `event`, whose stored body is `body`, after the event with the hash `previous`."""
-    task, run, seq, at, phase, step, cause, content, _ = event
-    envelope = (
-        f"[{_quoted(task)},{_quoted(run)},{seq},{at},{_PHASES[phase]},{_quoted(step)},"
-        f'{"null" if cause is None else cause},"{content.kind}"]'
-    )
-    return sha256(previous + envelope.encode() + body).digest()
+    """The hash of `event`, 32 bytes. `body` is what is stored of it, `previous` the hash before."""
+    return links(previous, (event,), (body,))[0]
+
+
+def links(previous: bytes, events: Sequence[Event], bodies: Sequence[bytes]) -> list[bytes]:
+    """The hashes of consecutive events of one run and task, each after the one before."""
+    if not events:
+        return []
+    start = f"[{_quoted(events[0].task)},{_quoted(events[0].run)},"
+    hashes: list[bytes] = []
+    for (_, _, seq, at, phase, step, cause, content, _), body in zip(events, bodies, strict=True):
+        envelope = (
+            f"{start}{seq},{at},{_PHASES[phase]},{_quoted(step)},"
+            f'{"null" if cause is None else cause},"{content.kind}"]'
+        )
+        previous = sha256(b"%b%b%b" % (previous, envelope.encode(), body)).digest()
+        hashes.append(previous)
+    return hashes
 
 
 def verify(events: Iterable[Event], previous: str = "") -> int | None:
     """The seq of the first event that does not follow from the ones before, or None where all is well.
 
-    `events` are consecutive events with their hashes; `previous` is the hash before the first of them where that is not
-    the start of a run.
+    `events` are consecutive events with their hashes; `previous` is the hash before the first of them where that
+    is not the start of a run.
     """
     expected: int | None = None
     head = bytes.fromhex(previous) if previous else GENESIS

@@ -50,9 +50,10 @@ class MemoryLog:
             return entry.head.hex() if entry else ""
         if entry is None:
             entry = self._runs[run] = _Run(events[0].task, procedure_of(events))
-        for event, body in zip(events, bodies, strict=True):
-            entry.head = chain.link(entry.head, event, body)
-            entry.rows.append((event._replace(hash=entry.head.hex(), body=event.body.kind), body))
+        hashes = chain.links(entry.head, events, bodies)
+        for event, body, own in zip(events, bodies, hashes, strict=True):
+            entry.rows.append((event._replace(hash=own.hex(), body=event.body.kind), body))
+        entry.head = hashes[-1]
         entry.status = status_after(events) or entry.status
         return entry.head.hex()
 

@@ -199,23 +199,21 @@ class SqliteLog:
         if entry is None:
             entry = self._start(run, events)
         base, _, started_at = entry
-        names, link = self._names, chain.link
+        names = self._names
+        hashes = chain.links(head, events, bodies)
         rows: list[tuple[int, int, int, int, int | None, int, bytes, bytes]] = []
         marked = False
-        for event, body in zip(events, bodies, strict=True):
-            head = link(head, event, body)
-            _, _, seq, at, phase, step, cause, content, _ = event
+        for (_, _, seq, at, phase, step, cause, content, _), body, own in zip(events, bodies, hashes, strict=True):
             kind = content.kind
-            marked = marked or kind in MARKS
-            rows.append(
-                (base + seq, at - started_at, names[phase], names[step], cause, names[kind], body, head)
-            )
+            rows.append((base + seq, at - started_at, names[phase], names[step], cause, names[kind], body, own))
+            if kind in MARKS:
+                marked = True
         if rows[-1][0] - base > LAST_SEQ:
             raise _too_long(run)
         self._cursor.executemany(_INSERT, rows)
         if marked:
             self._mark(run, events)
-        return head
+        return hashes[-1]
 
     def _insert_blobs(self, blobs: Sequence[tuple[bytes, bytes]]) -> None:
         for key, data in blobs:
