@@ -1,7 +1,17 @@
 """Tools: Python functions and MCP servers, as one catalogue with one way to call."""
 
+from sopwith.tools.catalogue import Catalogue
 from sopwith.tools.function import FunctionSource, ToolError, tool, tools_of
 from sopwith.tools.module import load_module
 from sopwith.tools.port import ToolResult, ToolSource
 
-__all__ = ["FunctionSource", "ToolError", "ToolResult", "ToolSource", "load_module", "tool", "tools_of"]
+__all__ = [
+    "Catalogue",
+    "FunctionSource",
+    "ToolError",
+    "ToolResult",
+    "ToolSource",
+    "load_module",
+    "tool",
+    "tools_of",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, overload
 
@@ -15,15 +15,15 @@ from pydantic_core import to_json
 from sopwith.errors import Text, UserError, ValueRefused
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json
+from sopwith.tools.bounded import Bounded, OutOfTime
 from sopwith.tools.port import ToolResult
 from sopwith.tools.returned import plain
 from sopwith.tools.signature import KEY, Signature, place, read_signature
-from sopwith.tools.worker import OutOfTime, Workers
+from sopwith.tools.worker import Workers
 
 F = TypeVar("F", bound=Callable[..., Any])
 EffectName = Literal["read", "write", "irreversible"]
 _MARK = "__sopwith_tool__"
-_CLOSE_SECONDS = 1.0
 
 
 class ToolError(Exception):
@@ -153,7 +153,7 @@ class FunctionSource:
     def __init__(self, functions: Iterable[Callable[..., Any]], name: str | None = None) -> None:
         self.name = prefix = name or "local"
         self._workers = Workers()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._bounded = Bounded()
         self._tools: dict[str, _Tool] = {}
         for function in functions:
             made = _make(function, prefix)
@@ -211,41 +211,17 @@ class FunctionSource:
 
     async def _perform(self, found: _Tool, given: dict[str, Any], seconds: float | None) -> Any:
         if inspect.iscoroutinefunction(found.function):
-            running = found.function(**given)
-            return await (running if seconds is None else self._bounded(running, seconds))
+            return await self._bounded.run(found.function(**given), seconds)
         if found.inline:
             return found.function(**given)
         return await self._workers.run(
             functools.partial(found.function, **given), seconds, interrupt=found.spec.effect is Effect.READ
         )
 
-    async def _bounded(self, running: Coroutine[Any, Any, Any], seconds: float) -> Any:
-        # Not asyncio.timeout: it waits for a function that catches its own cancellation.
-        task = asyncio.create_task(running)
-        self._tasks.add(task)
-        task.add_done_callback(self._forget)
-        try:
-            await asyncio.wait((task,), timeout=seconds)
-        finally:
-            if not task.done():
-                task.cancel()
-        if not task.done():
-            raise OutOfTime
-        return task.result()
-
-    def _forget(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # a late failure is nobody's: mark it as seen
-
     async def close(self) -> None:
         """End the idle threads and cancel the calls that were given up."""
         self._workers.close()
-        left = list(self._tasks)
-        for task in left:
-            task.cancel()
-        if left:
-            await asyncio.wait(left, timeout=_CLOSE_SECONDS)
+        await self._bounded.close()
 
 
 def _make(function: Callable[..., Any], prefix: str) -> _Tool:

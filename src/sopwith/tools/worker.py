@@ -11,9 +11,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
-
-class OutOfTime(Exception):
-    """A call took longer than it may. Not a `TimeoutError`: a tool may raise that by itself."""
+from sopwith.tools.bounded import OutOfTime
 
 
 class _Interrupt(BaseException):

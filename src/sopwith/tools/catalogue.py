@@ -1,0 +1,76 @@
+"""Several sources of tools as one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from sopwith.errors import Text, UserError
+from sopwith.ir.tool import ErrorData, ToolSpec
+from sopwith.ir.value import Json, canonical, digest
+from sopwith.tools.port import ToolResult, ToolSource
+
+
+class Catalogue:
+    """The tools of `sources`, by name. Their specs are read once: a run is pinned to them."""
+
+    def __init__(self, sources: Iterable[ToolSource]) -> None:
+        self.sources = tuple(sources)
+        self._specs: dict[str, ToolSpec] | None = None
+        self._source_of: dict[str, ToolSource] = {}
+
+    async def specs(self) -> dict[str, ToolSpec]:
+        """All tools, sorted by name.
+
+        Raises `ToolSourceError` for a source that does not start, `UserError` for a name that occurs twice.
+        """
+        if self._specs is None:
+            self._specs = await self._read()
+        return self._specs
+
+    async def digest(self) -> str:
+        """The content hash of all specs, 64 hexadecimal digits."""
+        listed = [spec.model_dump(mode="json") for spec in (await self.specs()).values()]
+        return digest(canonical(listed))
+
+    async def call(
+        self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
+    ) -> ToolResult:
+        """Call a tool at its source; see `ToolSource.call`."""
+        if name not in await self.specs():
+            return ToolResult(error=ErrorData(code="unknown_tool", message=f"there is no tool {name}"))
+        return await self._source_of[name].call(name, arguments, key=key, seconds=seconds)
+
+    async def close(self) -> None:
+        """End what the sources hold. May be called twice."""
+        outcomes = await asyncio.gather(*(source.close() for source in self.sources), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    async def _read(self) -> dict[str, ToolSpec]:
+        read = await asyncio.gather(*(source.specs() for source in self.sources), return_exceptions=True)
+        found: dict[str, ToolSpec] = {}
+        source_of: dict[str, ToolSource] = {}
+        for source, specs in zip(self.sources, read, strict=True):
+            if isinstance(specs, BaseException):
+                raise specs
+            for spec in specs:
+                if spec.name in source_of:
+                    raise _twice(spec.name, source_of[spec.name], source)
+                found[spec.name] = spec
+                source_of[spec.name] = source
+        self._source_of = source_of
+        return {name: found[name] for name in sorted(found)}
+
+
+def _twice(name: str, first: ToolSource, second: ToolSource) -> UserError:
+    both = f"{_title(first)}, {_title(second)}"
+    return UserError(
+        Text(f"two sources have a tool named {name}: {both}", f"两个来源都有名为 {name} 的工具：{both}"),
+        Text("Rename one source, or one of the tools.", "请重命名其中一个来源或工具。"),
+    )
+
+
+def _title(source: ToolSource) -> str:
+    return f"{type(source).__name__} {getattr(source, 'name', '')}".strip()
