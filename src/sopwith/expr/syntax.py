@@ -80,6 +80,9 @@ class Fold:
     column: int
 
 
+NAMESPACES = frozenset({"math", "strings"})
+"""The names before a dot that belong to functions, never to values: `math.round(…)`."""
+
 Node: TypeAlias = Literal | Name | Select | Call | ListLiteral | MapLiteral | Fold
 
 
@@ -129,6 +132,10 @@ def _paths(node: Node, bound: frozenset[str], found: dict[tuple[str, ...], None]
         inner = bound | {node.variable, node.accumulator}
         for part in (node.condition, node.step, node.result):
             _paths(part, inner, found)
+        return
+    if isinstance(node, Call) and isinstance(node.target, Name) and node.target.name in NAMESPACES:
+        for arg in node.args:
+            _paths(arg, bound, found)
         return
     for child in children(node):
         _paths(child, bound, found)

@@ -1,0 +1,136 @@
+"""Static checks of an expression against the JSON Schemas of the names it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any, cast
+
+from sopwith.errors import Text
+from sopwith.expr.expression import Expression
+from sopwith.expr.failure import Failure
+from sopwith.expr.infer import Inference, TypeProblem, close
+from sopwith.expr.shape import Shapes, shapes_of
+from sopwith.expr.syntax import Literal, walk
+from sopwith.expr.template import print_value
+from sopwith.expr.witness import Seeds, Uses, combine, variants
+from sopwith.ir.value import Json
+
+__all__ = ["TypeProblem", "check_types", "close", "result_shapes"]
+
+JsonSchema = dict[str, Json]
+
+_MOST_WITNESSES = 48
+_LONGEST = 60
+
+
+def check_types(expression: Expression, types: Mapping[str, JsonSchema]) -> list[TypeProblem]:
+    """What is wrong with `expression` where its names have the `types`; a name that is not there is unknown.
+
+    First what can never work (names, fields, functions, operands), then, where nothing was found, what fails
+    on values made from the schemas: a fraction, a null, a missing optional field.
+    """
+    inference = Inference(_shapes(expression, types))
+    inference.of(expression.tree)
+    if inference.problems:
+        return sorted(dict.fromkeys(inference.problems), key=lambda problem: problem.column)
+    if inference.vague and expression.names:
+        return []
+    return _on_witnesses(expression, types)
+
+
+def result_shapes(expression: Expression, types: Mapping[str, JsonSchema]) -> Shapes:
+    """What the expression gives, as far as the schemas tell."""
+    return Inference(_shapes(expression, types)).of(expression.tree)
+
+
+def _shapes(expression: Expression, types: Mapping[str, JsonSchema]) -> dict[str, Shapes]:
+    """The shapes of all names: those that are read are looked into, the others only known to exist."""
+    read = set(expression.names)
+    return {name: shapes_of(schema) if name in read else () for name, schema in types.items()}
+
+
+def _on_witnesses(expression: Expression, types: Mapping[str, JsonSchema]) -> list[TypeProblem]:
+    names = [name for name in expression.names if name in types]
+    if not names:
+        found = expression.attempt({})
+        return [_problem(found, {}, expression)] if isinstance(found, Failure) else []
+    seeds = _seeds(expression)
+    options = [variants(types[name], _uses(expression, name), seeds) for name in names]
+    fields = {part for path in expression.paths for part in path[1:]}
+    for values in combine(options, _MOST_WITNESSES):
+        scope = dict(zip(names, values, strict=True))
+        found = expression.attempt(scope)
+        if isinstance(found, Failure) and _counts(found, fields):
+            return [_problem(found, scope, expression)]
+    return []
+
+
+def _counts(failure: Failure, fields: set[str]) -> bool:
+    """Whether a failure is one of types, not one of the particular value (a division by zero, a bad date)."""
+    if failure.kind == "key":
+        return any(f"'{name}'" in failure.message.en for name in fields)
+    return failure.kind in ("types", "field", "budget")
+
+
+def _problem(failure: Failure, scope: Mapping[str, Json], expression: Expression) -> TypeProblem:
+    values = ", ".join(
+        f"{'.'.join(path)} = {_shown(value)}"
+        for path in expression.paths
+        if (value := _at(scope, path)) is not _MISSING
+    )
+    missing = [".".join(p) for p in expression.paths if p[0] in scope and _at(scope, p) is _MISSING]
+    gone_en = "".join(f"{', ' if values or i else ''}{path} missing" for i, path in enumerate(missing))
+    gone_zh = "".join(f"{'，' if values or i else ''}缺少 {path}" for i, path in enumerate(missing))
+    if not values and not missing:
+        return TypeProblem(failure.message, failure.column, failure.hint, "witness")
+    return TypeProblem(
+        Text(
+            f"it fails with {values}{gone_en}: {failure.message.en}",
+            f"当 {values}{gone_zh} 时求值失败：{failure.message.zh}",
+        ),
+        failure.column,
+        failure.hint,
+        "witness",
+    )
+
+
+_MISSING = object()
+
+
+def _at(scope: Mapping[str, Json], path: tuple[str, ...]) -> Any:
+    value: Any = scope
+    for part in path:
+        if not isinstance(value, Mapping) or part not in value:
+            return _MISSING
+        value = cast("Mapping[str, Any]", value)[part]
+    return value
+
+
+def _shown(value: Json) -> str:
+    text = f"'{value}'" if isinstance(value, str) else "null" if value is None else _plain(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _plain(value: Json) -> str:
+    return str(value) if isinstance(value, float) else print_value(value)
+
+
+def _uses(expression: Expression, name: str) -> Uses:
+    """The fields of `name` that are read, as a tree; a value that is read whole has none."""
+    tree: dict[str, Any] = {}
+    paths = [path[1:] for path in expression.paths if path[0] == name]
+    if () in paths:
+        return {}
+    for path in paths:
+        reduce(lambda node, part: node.setdefault(part, {}), path, tree)
+    return tree
+
+
+def _seeds(expression: Expression) -> Seeds:
+    """What the expression compares with, so that each of its arms is entered by some witness."""
+    literals = [node for node in walk(expression.tree) if isinstance(node, Literal)]
+    texts = dict.fromkeys(node.value for node in literals if isinstance(node.value, str))
+    numbers = sorted({int(node.value) for node in literals if node.kind == "int" and node.value is not None})
+    around = dict.fromkeys(n for number in numbers[:2] for n in (number, number + 1))
+    return Seeds(tuple(texts)[:4], tuple(around))
