@@ -203,9 +203,13 @@ class SqliteLog:
         hashes = chain.links(head, events, bodies)
         rows: list[tuple[int, int, int, int, int | None, int, bytes, bytes]] = []
         marked = False
-        for (_, _, seq, at, phase, step, cause, content, _), body, own in zip(events, bodies, hashes, strict=True):
+        for (_, _, seq, at, phase, step, cause, content, _), body, own in zip(
+            events, bodies, hashes, strict=True
+        ):
             kind = content.kind
-            rows.append((base + seq, at - started_at, names[phase], names[step], cause, names[kind], body, own))
+            rows.append(
+                (base + seq, at - started_at, names[phase], names[step], cause, names[kind], body, own)
+            )
             if kind in MARKS:
                 marked = True
         if rows[-1][0] - base > LAST_SEQ:
