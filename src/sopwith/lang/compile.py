@@ -1,4 +1,5 @@
-"""From a procedure and its tools to a machine: everything that does not depend on a run is decided here, once."""
+"""From a procedure and its tools to a machine: everything that does not depend on a run is decided here,
+once."""
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ def compile_procedure(
 ) -> Machine:
     """The machine of a procedure that passes `check` with these tools.
 
-    `grip` replaces the procedure's own. Raises `UserError` for a tool that is not there, `ExpressionError` for an
-    expression that cannot be parsed.
+    `grip` replaces the procedure's own. Raises `UserError` for a tool that is not there, `ExpressionError`
+    for an expression that cannot be parsed.
     """
     held = grip or procedure.grip
     permitted = {
@@ -155,7 +156,8 @@ def _free_parameters(tool: ToolSpec, step: Step) -> tuple[str, ...]:
 def parameters(schema: Mapping[str, Json]) -> tuple[dict[str, Json], frozenset[str]]:
     """The properties of an arguments schema in their order, and which are required.
 
-    A `$ref` at the root and the parts of an `allOf` are followed. A required name without a property accepts anything.
+    A `$ref` at the root and the parts of an `allOf` are followed. A required name without a property accepts
+    anything.
     """
     properties: dict[str, Json] = {}
     required: dict[str, None] = {}

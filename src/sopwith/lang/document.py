@@ -16,7 +16,8 @@ Path = tuple[str | int, ...]
 class Document:
     """What a reader returns.
 
-    `places` knows, for each path, where a scalar value begins or, for a list or mapping, where its key stands.
+    `places` knows, for each path, where a scalar value begins or, for a list or mapping, where its key
+    stands.
     """
 
     procedure: Procedure

@@ -1,4 +1,5 @@
-"""The keys of a procedure file and what stands under each: the one table of the YAML form, in canonical order."""
+"""The keys of a procedure file and what stands under each: the one table of the YAML form, in canonical
+order."""
 
 from __future__ import annotations
 
@@ -31,20 +32,21 @@ from sopwith.lang.kinds import (
 )
 
 EDGE_WORDS = {
-    "if": "when", "condition": "when", "case": "when", "goto": "to", "then": "to", "step": "to", "target": "to",
-    "next": "to", "else": "otherwise", "default": "otherwise", "条件": "when", "否则": "otherwise",
+    "if": "when", "condition": "when", "case": "when", "goto": "to", "then": "to", "step": "to",
+    "target": "to", "next": "to", "else": "otherwise", "default": "otherwise", "条件": "when", "否则": "otherwise",
 }  # fmt: skip
 STEP_WORDS = {
-    "title": "name", "description": "do", "prompt": "do", "instruction": "do", "instructions": "do", "action": "do",
-    "args": "with", "arguments": "with", "params": "with", "parameters": "with", "output": "as", "outputs": "as",
-    "result_name": "as", "inputs": "uses", "input": "uses", "schema": "returns", "output_schema": "returns",
-    "then": "next", "goto": "next", "edges": "next", "catch": "on_error", "onerror": "on_error", "check": "verify",
-    "max_visits": "visits", "question": "ask", "reply": "answer", "for_each": "each", "foreach": "each",
+    "title": "name", "description": "do", "prompt": "do", "instruction": "do", "instructions": "do",
+    "action": "do", "args": "with", "arguments": "with", "params": "with", "parameters": "with",
+    "output": "as", "outputs": "as", "inputs": "uses", "input": "uses", "schema": "returns",
+    "output_schema": "returns", "then": "next", "goto": "next", "edges": "next", "catch": "on_error",
+    "onerror": "on_error", "check": "verify", "max_visits": "visits", "question": "ask", "reply": "answer",
+    "for_each": "each", "foreach": "each",
     "名称": "name", "工具": "tool", "下一步": "next",
 }  # fmt: skip
 PROCEDURE_WORDS = {
-    "title": "name", "version": "schema", "input": "inputs", "outputs": "output", "first": "start", "entry": "start",
-    "nodes": "steps", "states": "steps", "states_": "steps", "allow": "tools", "名称": "name", "步骤": "steps",
+    "title": "name", "version": "schema", "input": "inputs", "outputs": "output", "first": "start",
+    "entry": "start", "nodes": "steps", "states": "steps", "allow": "tools", "名称": "name", "步骤": "steps",
 }  # fmt: skip
 
 WRITE_A_LIST = Text(
@@ -53,8 +55,13 @@ WRITE_A_LIST = Text(
 )
 
 EDGE: Mapping[str, Kind] = {
-    "to": identifier, "when": text, "judge": text, "otherwise": identifier, "guidance": text, "pitfalls": many(text),
-}  # fmt: skip
+    "to": identifier,
+    "when": text,
+    "judge": text,
+    "otherwise": identifier,
+    "guidance": text,
+    "pitfalls": many(text),
+}
 
 
 def edges(reading: Reading, path: Path, value: Json) -> Json:

@@ -1,4 +1,5 @@
-"""The graph of a procedure's steps: who follows whom, in which order, and who lies on a cycle. Linear, no recursion."""
+"""The graph of a procedure's steps: who follows whom, in which order, and who lies on a cycle. Linear, no
+recursion."""
 
 from __future__ import annotations
 
@@ -11,9 +12,10 @@ from sopwith.ir.procedure import Procedure
 class Graph:
     """Steps by their ids.
 
-    `successors` are distinct and in the order of the edges (`next`, then `on_error`), steps that do not exist left
-    out. `order` holds every step once, each after those that lead forward to it; what the start does not reach comes
-    last. `back` are the edges that close a cycle. `cyclic` are the steps that can come to themselves again.
+    `successors` are distinct and in the order of the edges (`next`, then `on_error`), steps that do not exist
+    left out. `order` holds every step once, each after those that lead forward to it; what the start does not
+    reach comes last. `back` are the edges that close a cycle. `cyclic` are the steps that can come to
+    themselves again.
     """
 
     successors: dict[str, tuple[str, ...]]

@@ -1,7 +1,7 @@
 """The kinds of values in a procedure file, each as one function that returns the value as the `ir` wants it.
 
-A kind takes a `Reading`, the path of the value and the value. What is wrong goes to the reading's problems, and the
-kind then returns `SKIP`: the field is left out and reading goes on.
+A kind takes a `Reading`, the path of the value and the value. What is wrong goes to the reading's problems,
+and the kind then returns `SKIP`: the field is left out and reading goes on.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Reading:
 def spell(path: Path) -> str:
     """A path as text: `steps.submit.next[0].when`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return f"'{text.lstrip('.')}'"
+    return f"'{text.lstrip('.')}'" if text else "the file"
 
 
 def describe(value: Json) -> Text:
@@ -103,17 +103,17 @@ def anything(reading: Reading, path: Path, value: Json) -> Json:
 
 def mapping(reading: Reading, path: Path, value: Json) -> Json:
     """A mapping from text to any JSON."""
-    return value if isinstance(value, dict) else reading.wrong(path, value, Text("a mapping", "映射"), _BLOCK)
+    if isinstance(value, dict):
+        return cast("Json", value)
+    return reading.wrong(path, value, Text("a mapping", "映射"), _BLOCK)
 
 
 def schema(reading: Reading, path: Path, value: Json) -> Json:
     """A JSON Schema as a mapping."""
     hint = Text("write a JSON Schema, such as {type: string}", "请写 JSON Schema，例如 {type: string}")
-    return (
-        value
-        if isinstance(value, dict)
-        else reading.wrong(path, value, Text("a JSON Schema", " JSON Schema"), hint)
-    )
+    if isinstance(value, dict):
+        return cast("Json", value)
+    return reading.wrong(path, value, Text("a JSON Schema", " JSON Schema"), hint)
 
 
 def identifier(reading: Reading, path: Path, value: Json) -> Json:

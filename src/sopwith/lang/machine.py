@@ -20,7 +20,8 @@ FREE_STEP = "work"
 class Use:
     """A name that the model sees in a step: what it is called there, and the path of its value.
 
-    `name` is the last part of the path (`request` for `inputs.request`), or the whole path where two would be alike.
+    `name` is the last part of the path (`request` for `inputs.request`), or the whole path where two would be
+    alike.
     """
 
     name: str
@@ -37,7 +38,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class DynamicEnum:
-    """An `enum` in a schema that is an expression: the path of the schema that holds it, and the list it gives."""
+    """An `enum` in a schema that is an expression: the path of the schema that holds it, and the list it
+    gives."""
 
     path: tuple[str | int, ...]
     values: Template
@@ -47,8 +49,8 @@ class DynamicEnum:
 class CompiledEdge:
     """An edge at its place among the edges of a step.
 
-    `condition` is there for a `when`. `choice` is there on the first of adjacent `judge` edges: the indexes of the
-    edges that form one choice with it, the `otherwise` edge last.
+    `condition` is there for a `when`. `choice` is there on the first of adjacent `judge` edges: the indexes
+    of the edges that form one choice with it, the `otherwise` edge last.
     """
 
     edge: Edge
@@ -62,11 +64,11 @@ class CompiledEdge:
 class Node:
     """A compiled step.
 
-    `bound` are the parameters that `arguments` gives, `free` those that the model fills, in the order of the tool's
-    schema; a `ready` call needs no model. `uses` is what the model sees while it fills or writes, `judge_uses` what
-    it sees while it chooses an edge (the step's own result included). `returns` is the schema of the value that the
-    step writes, `dynamic_enums` its parts that come from the run, `choices` its values where it is a choice of at
-    most 26. `visits` bounds how often the step may be entered in one run.
+    `bound` are the parameters that `arguments` gives, `free` those that the model fills, in the order of the
+    tool's schema; a `ready` call needs no model. `uses` is what the model sees while it fills or writes,
+    `judge_uses` what it sees while it chooses an edge (the step's own result included). `returns` is the
+    schema of the value that the step writes, `dynamic_enums` its parts that come from the run, `choices` its
+    values where it is a choice of at most 26. `visits` bounds how often the step may be entered in one run.
     """
 
     step: Step
@@ -98,7 +100,8 @@ class Node:
 class Machine:
     """A compiled procedure, pinned by `hash`. `tools` are those it permits, sorted by name.
 
-    Of grip `free` it has one node, `work`, of kind `free`: the value that the model finishes with is the output.
+    Of grip `free` it has one node, `work`, of kind `free`: the value that the model finishes with is the
+    output.
     """
 
     procedure: Procedure

@@ -1,14 +1,15 @@
-"""The numbers of the steps, derived from the graph: `3` on the main line, `4-2 1` for the first step of the second
-branch of step 4, `4-2 1-1 1` where that step branches again.
+"""The numbers of the steps, derived from the graph: `3` on the main line, `4-2 1` for the first step of
+the second branch of step 4, `4-2 1-1 1` where that step branches again.
 
-Source of the form: the Routine paper (structural planning for enterprise agents), where `X-n i` is the i-th step of
-the n-th branch of step X. `n` is the position of the edge that opens the branch, so numbers of branches and edges agree.
+Source of the form: the Routine paper (structural planning for enterprise agents), where `X-n i` is the i-th
+step of the n-th branch of step X. `n` is the position of the edge that opens the branch, so numbers of
+branches and edges agree.
 
 - The start, joins (steps that several lead forward to) and handlers of errors are on the main line.
 - A step with one successor that is no join continues its line, whatever the other edges go to. Several such
   successors open a branch each.
-- A file lists the arms of a step one after the other: what follows a branch's last step but is listed after the
-  head of a sibling arm is on the line of the branching step.
+- A file lists the arms of a step one after the other: what follows a branch's last step but is listed after
+  the head of a sibling arm is on the line of the branching step.
 """
 
 from __future__ import annotations

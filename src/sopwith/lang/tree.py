@@ -1,7 +1,8 @@
 """A YAML 1.2 text as plain JSON with the place of each part; whatever could mean something else is refused.
 
-Scalars are resolved by the core schema of YAML 1.2.2 (section 10.3.2), so `no` and `on` are text. Tags, anchors and
-aliases, merge keys, duplicate keys, unquoted dates and numbers that would lose digits are problems, never guesses.
+Scalars are resolved by the core schema of YAML 1.2.2 (section 10.3.2), so `no` and `on` are text. Tags,
+anchors and aliases, merge keys, duplicate keys, unquoted dates and numbers that would lose digits are
+problems, never guesses.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.reader import ReaderError
+from ruamel.yaml.error import YAMLError
 
-from sopwith.errors import NO_HINT, Text
+from sopwith.errors import Text
 from sopwith.ir.diagnostic import Place
 from sopwith.ir.value import Json
 from sopwith.lang.document import Path
 from sopwith.lang.problem import Problems
+from sopwith.lang.syntax import syntax_problem
 
 MAX_CHARACTERS = 500_000
 MAX_DEPTH = 60
@@ -38,13 +39,31 @@ _LARGEST = 2**63 - 1
 _QUOTE = Text("put it in quotes: '{}'", "请加引号：'{}'")
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Where a key or a list item begins: its path, the offset in the text, and whether it is inside brackets."""
+
+    path: Path
+    offset: int
+    flow: bool
+
+
 @dataclass(slots=True)
 class Tree:
-    """The plain value of a text. `places` and `keys` tell where each value and each key stands."""
+    """The plain value of a text.
+
+    `places` and `keys` tell where each value and each key stands, `rows` the same in the order of the text;
+    `scalars` and `brackets` are the spans of scalars and of outermost flow collections. `complete` is False
+    where reading broke off.
+    """
 
     value: Json = None
     places: dict[Path, Place] = field(default_factory=dict[Path, Place])
     keys: dict[Path, Place] = field(default_factory=dict[Path, Place])
+    rows: list[Row] = field(default_factory=list[Row])
+    scalars: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    brackets: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    complete: bool = True
 
 
 def read_tree(text: str, problems: Problems) -> Tree:
@@ -59,15 +78,16 @@ def read_tree(text: str, problems: Problems) -> Tree:
             ),
             Text("split the procedure, or move data into a tool", "请拆分流程，或把数据移到工具里"),
         )
-        return Tree()
+        return Tree(complete=False)
     builder = _Builder(problems)
     try:
         for event in events(text):
             builder.take(event)
     except _Stop:
-        pass
+        builder.tree.complete = False
     except YAMLError as error:
-        _syntax_problem(error, text, problems)
+        builder.tree.complete = False
+        syntax_problem(error, text, problems)
     return builder.tree
 
 
@@ -87,6 +107,8 @@ class _Open:
     value: dict[str, Json] | list[Json]
     path: Path
     kept: bool = True
+    flow: bool = False
+    start: int = 0
     key: str | None = None
     key_kept: bool = True
     at_key: bool = True
@@ -108,7 +130,9 @@ class _Builder:
         elif kind in ("MappingStartEvent", "SequenceStartEvent"):
             self._start(event, {} if kind == "MappingStartEvent" else [])
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
-            self._open.pop()
+            closed = self._open.pop()
+            if closed.flow and not (self._open and self._open[-1].flow):
+                self.tree.brackets.append((closed.start, event.end_mark.index))
         elif kind == "AliasEvent":
             self._refuse_alias(event, "*" + str(event.anchor))
             self._put(event, None, kept=False)
@@ -134,6 +158,7 @@ class _Builder:
             )
 
     def _scalar(self, event: Any) -> None:
+        self.tree.scalars.append((event.start_mark.index, event.end_mark.index))
         holder = self._open[-1] if self._open else None
         if holder is not None and isinstance(holder.value, dict) and holder.at_key:
             self._key(event, holder)
@@ -150,7 +175,7 @@ class _Builder:
         self._refuse_properties(event)
         if key == "<<" and event.implicit[0]:
             self._refuse_alias(event, "<<")
-        elif event.implicit[0] and not isinstance(_plain(key), str):
+        elif event.implicit[0] and not isinstance(resolve_plain(key), str):
             self._problems.add(
                 "SW106",
                 place,
@@ -171,6 +196,7 @@ class _Builder:
         else:
             holder.key_kept = True
             mapping[key] = None
+            self._row((*holder.path, key), event)
             self.tree.keys[(*holder.path, key)] = place
 
     def _start(self, event: Any, value: dict[str, Json] | list[Json]) -> None:
@@ -195,7 +221,7 @@ class _Builder:
             self._open.append(_Open(value, holder.path, kept=False))
             return
         path, kept = self._put(event, value)
-        self._open.append(_Open(value, path, kept))
+        self._open.append(_Open(value, path, kept, bool(event.flow_style), event.start_mark.index))
 
     def _put(self, event: Any, value: Json, kept: bool = True) -> tuple[Path, bool]:
         """Place a value in the open collection; its path, and whether it is a part of the tree."""
@@ -209,6 +235,7 @@ class _Builder:
             path: Path = (*holder.path, len(holder.value))
             holder.value.append(value)
             kept = kept and holder.kept
+            self._row(path, event)
         else:
             path = (*holder.path, holder.key or "")
             kept = kept and holder.kept and holder.key_kept
@@ -225,7 +252,7 @@ class _Builder:
         text = str(event.value)
         if not event.implicit[0]:
             return text
-        value = _plain(text)
+        value = resolve_plain(text)
         if isinstance(value, Text):
             hint = Text(_QUOTE.en.format(text), _QUOTE.zh.format(text))
             self._problems.add("SW107", self._place(event), value, hint)
@@ -260,12 +287,15 @@ class _Builder:
             ),
         )
 
+    def _row(self, path: Path, event: Any) -> None:
+        self.tree.rows.append(Row(path, event.start_mark.index, self._open[-1].flow))
+
     def _place(self, event: Any) -> Place:
         mark = event.start_mark
         return Place(file=self._problems.file, line=mark.line + 1, column=mark.column + 1)
 
 
-def _plain(text: str) -> Json:
+def resolve_plain(text: str) -> Json:
     """The value of an unquoted scalar; a `Text` says why it is refused."""
     if text in _NULL:
         return None
@@ -298,70 +328,3 @@ def _integer(text: str) -> int | Text:
     if abs(number) > _LARGEST:
         return Text(f"{text} is too large for an integer of 64 bits", f"{text} 超出 64 位整数的范围")
     return number
-
-
-def _syntax_problem(error: YAMLError, text: str, problems: Problems) -> None:
-    file = problems.file
-    if isinstance(error, ReaderError):
-        before = text[: int(error.position)]
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        problems.add(
-            "SW101",
-            Place(file=file, line=line, column=column),
-            Text(
-                f"the character {_code_point(error.character)} is not allowed in YAML",
-                f"YAML 不允许字符 {_code_point(error.character)}",
-            ),
-            Text("remove it", "请删除它"),
-        )
-        return
-    mark = error.problem_mark or error.context_mark if isinstance(error, MarkedYAMLError) else None
-    place = Place(file=file) if mark is None else Place(file=file, line=mark.line + 1, column=mark.column + 1)
-    said = str(getattr(error, "problem", None) or error).split("\n")[0]
-    message, hint = _explain(said, _line(text, place.line))
-    problems.add("SW101", place, message, hint)
-
-
-def _code_point(character: object) -> str:
-    return f"U+{ord(character):04X}" if isinstance(character, str) else f"U+{cast('int', character):04X}"
-
-
-def _line(text: str, number: int) -> str:
-    found = text.splitlines()[number - 1 : number]
-    return found[0] if found else ""
-
-
-def _explain(said: str, line: str) -> tuple[Text, Text]:
-    """A sentence and a remedy for what the parser said."""
-    if "\\t" in said or "\t" in line[: len(line) - len(line.lstrip())]:
-        return (
-            Text("a tab cannot indent YAML", "YAML 不能用制表符缩进"),
-            Text("indent with two spaces", "请用两个空格缩进"),
-        )
-    if "mapping values are not allowed" in said:
-        return (
-            Text("a second ': ' on one line, or a wrong indentation", "同一行有第二个“: ”，或缩进有误"),
-            Text("put a text that contains ': ' in quotes", "含“: ”的文本请加引号"),
-        )
-    if "cannot start any token" in said:
-        return (
-            Text(f"a value cannot begin like this: {line.strip()}", f"值不能这样开头：{line.strip()}"),
-            Text("put the text in quotes", "请给文本加引号"),
-        )
-    if "unexpected end of stream" in said or "<stream end>" in said:
-        return (
-            Text("the text ends inside a quotation or a bracket", "文本在引号或括号内就结束了"),
-            Text("close the quotation mark or bracket", "请补上引号或括号"),
-        )
-    if "undefined alias" in said:
-        return (
-            Text("aliases are not read", "不支持别名"),
-            Text("a text that begins with '*' needs quotes", "以“*”开头的文本要加引号"),
-        )
-    return Text(f"not YAML: {said}", f"不是有效的 YAML：{said}"), NO_HINT_FOR_SYNTAX
-
-
-NO_HINT_FOR_SYNTAX = Text(
-    "look at the indentation, the quotes and the brackets just before this place",
-    "请检查此处之前的缩进、引号和括号",
-)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import cast
 
 from pydantic import ValidationError
 
-from sopwith.errors import Text
+from sopwith.errors import SopwithError, Text
 from sopwith.ir.procedure import SCHEMA, Procedure
 from sopwith.ir.value import Json
+from sopwith.lang.comments import Comments, read_comments
 from sopwith.lang.document import Document, nearest
 from sopwith.lang.fields import PROCEDURE, PROCEDURE_WORDS
-from sopwith.lang.kinds import SKIP, Reading, fields
+from sopwith.lang.kinds import SKIP, Reading, describe, fields
+from sopwith.lang.layout import lay_out
 from sopwith.lang.problem import Problems
-from sopwith.lang.tree import read_tree
+from sopwith.lang.spelling import canonical, spell
+from sopwith.lang.tree import Tree, read_tree
 
 
 def read_yaml(text: str, file: str = "<text>") -> Document:
@@ -21,13 +25,36 @@ def read_yaml(text: str, file: str = "<text>") -> Document:
     problems = Problems(file)
     tree = read_tree(text.removeprefix("\ufeff"), problems)
     reading = Reading(tree, problems)
-    if not problems or tree.value is not None:
-        data = _procedure(reading)
-        problems.refuse()
-        procedure = _validate(reading, data)
-        return Document(procedure, tree.places, file, text)
+    data = _procedure(reading) if tree.complete else {}
     problems.refuse()
-    raise AssertionError("unreachable")
+    return Document(_validate(reading, data), tree.places, file, text)
+
+
+def write_yaml(procedure: Procedure) -> str:
+    """`procedure` as canonical YAML: what `read_yaml` reads as an equal procedure."""
+    return lay_out(spell(procedure))
+
+
+def format_yaml(text: str, file: str = "<text>") -> str:
+    """`text` as canonical YAML with the same meaning and the same comments. Raises `ProcedureError` as
+    `read_yaml` does, and `SopwithError` where the meaning or a comment would be lost."""
+    before, tree, comments = _read_with_comments(text, file)
+    data = canonical(cast("dict[str, Json]", tree.value), comments)
+    formatted = lay_out(data, comments)
+    after, _, kept = _read_with_comments(formatted, file)
+    if json.dumps(before.to_data()) != json.dumps(after.to_data()) or comments.all() != kept.all():
+        raise SopwithError(
+            Text(f"{file} cannot be formatted without a loss", f"{file} 无法无损地格式化"),
+            Text("leave it as it is, and report the file", "请保持原样，并报告该文件"),
+        )
+    return formatted
+
+
+def _read_with_comments(text: str, file: str) -> tuple[Procedure, Tree, Comments]:
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    procedure = read_yaml(plain, file).procedure
+    tree = read_tree(plain, Problems(file))
+    return procedure, tree, read_comments(plain, tree)
 
 
 def _procedure(reading: Reading) -> dict[str, Json]:
@@ -35,7 +62,11 @@ def _procedure(reading: Reading) -> dict[str, Json]:
     value = reading.tree.value
     if not isinstance(value, dict):
         hint = Text(f"begin with 'schema: {SCHEMA}'", f"请以“schema: {SCHEMA}”开头")
-        reading.wrong((), value, Text("a procedure (a mapping)", "流程（映射）"), hint)
+        said = describe(value)
+        message = Text(
+            f"a procedure is a mapping; this file is {said.en}", f"流程应是映射，这个文件是{said.zh}"
+        )
+        reading.problem("SW112", (), message, hint)
         return {}
     found = cast("dict[str, Json]", value)
     if not _right_version(reading, found):
@@ -75,9 +106,7 @@ def _validate(reading: Reading, data: dict[str, Json]) -> Procedure:
         return Procedure.from_data(data)
     except ValidationError as error:
         for one in error.errors():
-            path = tuple(part for part in one["loc"] if isinstance(part, str | int))
-            said = one["msg"]
-            place = nearest(reading.tree.places, path, reading.problems.file)
-            reading.problems.add("SW112", place, Text(said, said))
+            place = nearest(reading.tree.places, one["loc"], reading.problems.file)
+            reading.problems.add("SW112", place, Text(one["msg"], one["msg"]))
         reading.problems.refuse()
         raise
