@@ -1,0 +1,124 @@
+"""Imports go one way. Those under TYPE_CHECKING and inside functions count as well."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import sys
+from collections.abc import Iterator
+
+import pytest
+from importlinter.cli import lint_imports
+from tests.arch.sources import ROOT, modules
+
+# Heavy packages that few need: they may be imported inside a function.
+LAZY = {"cryptography", "mcp", "openai", "rich", "xllamacpp"}
+# Those of an extra: at the top of a module only in the seams, which are themselves only imported inside functions.
+OPTIONAL = {"anthropic", "mcp", "openai", "xllamacpp"}
+SEAMS = {"sopwith.tools.mcp_connection"}
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[ast.stmt, str]]:
+    """Every import below `tree` with the dotted name it may mean, wherever it stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield from ((node, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def own(name: str) -> str | None:
+    """The module of ours that a dotted name lies in, or None."""
+    if name in modules():
+        return name
+    parent = name.rpartition(".")[0]
+    return own(parent) if parent else None
+
+
+def inner_imports(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
+    """The imports inside functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from imports(node)
+
+
+def test_the_declared_layers_hold() -> None:
+    assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == 0
+
+
+def test_every_package_has_a_layer() -> None:
+    declared = (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("[tool.importlinter]")[2]
+    packages = {name for name in modules() if name.count(".") == 1 and f"{name}." in "\n".join(modules())}
+    assert {package for package in packages if package not in declared} == set()
+
+
+def test_no_import_cycle() -> None:
+    graph = {
+        name: {found for _, target in imports(tree) if (found := own(target)) not in (None, name)}
+        for name, tree in modules().items()
+    }
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_imports_inside_functions_are_the_named_ones() -> None:
+    wrong = [
+        f"{module}:{node.lineno} {target}"
+        for module, tree in modules().items()
+        for node, target in inner_imports(tree)
+        if target.partition(".")[0] not in LAZY and own(target) not in SEAMS
+    ]
+    assert wrong == []
+
+
+def test_a_missing_extra_stops_nobody_who_does_not_use_it() -> None:
+    wrong = [
+        f"{module} imports {target}"
+        for module, tree in modules().items()
+        for target in _imported_at_once(tree)
+        if own(target) in SEAMS or (target.partition(".")[0] in OPTIONAL and module not in SEAMS)
+    ]
+    assert wrong == []
+
+
+def _imported_at_once(tree: ast.Module) -> Iterator[str]:
+    inside = {id(node) for node, _ in inner_imports(tree)}
+    checking = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test).endswith("TYPE_CHECKING")
+        for node, _ in imports(block)
+    }
+    return (target for node, target in imports(tree) if id(node) not in inside | checking)
+
+
+def test_imports_are_absolute() -> None:
+    relative = [
+        f"{module}:{node.lineno}"
+        for module, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.level > 0
+    ]
+    assert relative == []
+
+
+def test_every_dependency_is_declared() -> None:
+    """What the package imports is the standard library, itself, or named in pyproject.toml."""
+    declared = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    distribution = {
+        "ruamel": "ruamel.yaml",
+        "cel_expr_python": "cel-expr-python",
+        "jsonschema_rs": "jsonschema-rs",
+    }
+    # Parts of what is declared: of pydantic, typer and mcp.
+    comes_along = {"pydantic_core", "typing_extensions", "click", "mcp_types", "anyio"}
+    wrong = {
+        top
+        for tree in modules().values()
+        for _, target in imports(tree)
+        if (top := target.partition(".")[0]) not in sys.stdlib_module_names | {"sopwith"} | comes_along
+        and f'"{distribution.get(top, top)}' not in declared
+    }
+    assert wrong == set()
