@@ -13,7 +13,7 @@ from tests.arch.sources import ROOT, modules
 
 # Heavy packages that few need: they may be imported inside a function.
 LAZY = {"cryptography", "mcp", "openai", "rich", "xllamacpp"}
-# Those of an extra: at the top of a module only in the seams, which are themselves only imported inside functions.
+# Those of an extra: at the top of a module only in a seam, which is itself only imported inside functions.
 OPTIONAL = {"anthropic", "mcp", "openai", "xllamacpp"}
 SEAMS = {"sopwith.tools.mcp_connection"}
 
