@@ -66,6 +66,7 @@ class RunStarted(Body):
     inputs: dict[str, Json] = Field(default_factory=dict)
     date: str
     language: str = "en"
+    grip: str | None = None
     budget: Budget = Budget()
 
 

@@ -1,0 +1,208 @@
+"""What is asked of a model at a step: the form of the reply, and the whole request."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sopwith.errors import ExpressionError, Text
+from sopwith.ir.event import Purpose
+from sopwith.ir.value import Json
+from sopwith.lang.machine import CompiledEdge, DynamicEnum, Node
+from sopwith.models.port import Action, ModelRequest, Prompt, Turn
+from sopwith.run.book import FINISH, LETTERS, Book, Labels, describe_fields, harmless, step_words
+from sopwith.run.preview import as_text, is_long, preview
+from sopwith.run.state import State
+from sopwith.run.values import Values, scope, shown
+
+EMPTY_ENUM = Text("there is nothing to choose from", "没有可选的值")
+
+MAX_TOKENS = 512
+"""Tokens of one reply, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form of a reply: one action with its schema, or one of the labels, or prose.
+
+    `reading` holds the actions that the reply is read against: bound arguments may be repeated, they are overruled.
+    """
+
+    purpose: Purpose
+    legal: tuple[str, ...] = ()
+    constraint: dict[str, Json] | None = None
+    reading: tuple[Action, ...] = ()
+    labels: Labels | None = None
+    group: tuple[CompiledEdge, ...] = ()
+
+    def to_read(self) -> ModelRequest:
+        """A request without a prompt, for reading the reply strictly."""
+        empty = Prompt("", (), "")
+        if self.labels is not None:
+            return ModelRequest(empty, "choice", labels=self.labels.words)
+        if self.purpose == "answer":
+            return ModelRequest(empty, "text")
+        return ModelRequest(empty, "action", actions=self.reading, legal=self.legal)
+
+
+def form_of(book: Book, node: Node, purpose: Purpose, state: State, values: Values) -> Form:
+    """The form of the reply that `node` wants for `purpose`. Raises `ExpressionError` for an enum that fails."""
+    if purpose == "answer":
+        return Form("answer")
+    if purpose == "free":
+        return _free_form(book, node)
+    if purpose == "returns":
+        choice = returns_choice(book, node, state, values)
+        if choice is not None:
+            return Form("returns", labels=choice, legal=tuple(LETTERS[: len(choice.words)]))
+        schema = resolved_schema(book, node, state, values)
+        name = book.action_name(node)
+        return Form("returns", (name,), schema, (Action(name, "", schema),))
+    name = book.action_name(node)
+    return Form("arguments", (name,), book.constraint(node), (Action(name, "", _readable(node)),))
+
+
+def judge_form(book: Book, group: tuple[CompiledEdge, ...]) -> Form:
+    """The form of a choice among adjacent `judge` edges."""
+    choice = book.judge_choice(group)
+    return Form("judge", labels=choice, legal=tuple(LETTERS[: len(choice.words)]), group=group)
+
+
+def _readable(node: Node) -> dict[str, Json]:
+    schema = dict(node.tool.input_schema) if node.tool else {"type": "object"}
+    required = cast("list[str]", schema.get("required", []))
+    schema["required"] = [name for name in required if name in node.free]
+    return schema
+
+
+def _free_form(book: Book, node: Node) -> Form:
+    allowed = {tool for tool in (node.step.tools or book.procedure.permitted_tools())}
+    specs = [spec for spec in book.machine.tools.values() if spec.name in allowed]
+    finish = next(action for action in book.actions if action.name == FINISH)
+    names = {book.wire(spec.name) for spec in specs}
+    reading = (*(action for action in book.actions if action.name in names), finish)
+    return Form("free", tuple(action.name for action in reading), None, reading)
+
+
+def returns_choice(book: Book, node: Node, state: State, values: Values) -> Labels | None:
+    """The labels of a `returns` that is nothing but an enum, fixed or made from run data."""
+    if node.choices:
+        return book.returns_choice(node)
+    for dynamic in node.dynamic_enums:
+        if not dynamic.path:
+            items = tuple(_enum(book, dynamic, state, values))
+            return Labels(items, tuple(harmless(as_text(item)) for item in items))
+    return None
+
+
+def _enum(book: Book, dynamic: DynamicEnum, state: State, values: Values) -> list[Json]:
+    """The values of an enum that is made from run data. An empty one is an error: nothing could be answered."""
+    names = {path[0] for path in dynamic.values.paths}
+    found = dynamic.values.render(scope(state, book.procedure.inputs, names, values.whole))
+    if not isinstance(found, list) or not found:
+        raise ExpressionError(as_text(dynamic.values.value), EMPTY_ENUM)
+    return cast("list[Json]", found)
+
+
+def resolved_schema(book: Book, node: Node, state: State, values: Values) -> dict[str, Json]:
+    """The `returns` of a step with its run-data enums put in."""
+    if not node.dynamic_enums:
+        return dict(node.returns or {"type": "object"})
+    schema = copy.deepcopy(dict(node.returns or {}))
+    for dynamic in node.dynamic_enums:
+        place: Any = schema
+        for part in dynamic.path:
+            place = place[part]
+        place["enum"] = _enum(book, dynamic, state, values)
+    return schema
+
+
+def request_of(book: Book, node: Node, form: Form, state: State, values: Values) -> ModelRequest:
+    """The whole request for `form` at `node`: stable parts first, and a tail with only the names the step uses."""
+    if form.purpose == "free":
+        return _free_request(book, node, form, state, values)
+    variables = _variables(book, node, form.purpose, state, values)
+    words = _said(book, node, form.purpose, state, values)
+    turns = book.turns(node, form.purpose, form.labels)
+    tail = book.tail(node, form.purpose, variables, form.labels, words, form.constraint)
+    tail = _after_rejections(book, tail, state)
+    prompt = Prompt(book.prefix, turns, tail, book.block)
+    if form.labels is not None:
+        labels = form.labels.words
+        return ModelRequest(prompt, "choice", book.actions, form.legal, labels, max_tokens=1)
+    if form.purpose == "answer":
+        return ModelRequest(prompt, "text", book.actions, max_tokens=MAX_TOKENS)
+    return ModelRequest(
+        prompt, "action", book.actions, form.legal, constraint=form.constraint, max_tokens=MAX_TOKENS
+    )
+
+
+def inputs_form(missing: Mapping[str, Mapping[str, Json]]) -> Form:
+    """The form for extracting the inputs that nobody passed."""
+    schema: dict[str, Json] = {
+        "type": "object",
+        "properties": {name: dict(item) for name, item in missing.items()},
+        "required": list(missing),
+        "additionalProperties": False,
+    }
+    return Form("inputs", ("inputs",), schema, (Action("inputs", "", schema),))
+
+
+def inputs_request(book: Book, form: Form, state: State) -> ModelRequest:
+    """The request for extracting inputs."""
+    request = preview(state.request) if is_long(state.request) else state.request
+    fields = describe_fields(form.constraint or {})
+    tail = book.file("inputs").fill(request=harmless(as_text(request)), fields=fields)
+    prompt = Prompt(book.prefix, (), _after_rejections(book, tail, state), book.block)
+    actions = (*book.actions, *form.reading)
+    return ModelRequest(prompt, "action", actions, form.legal, constraint=form.constraint, max_tokens=MAX_TOKENS)
+
+
+def _variables(book: Book, node: Node, purpose: Purpose, state: State, values: Values) -> dict[str, Json]:
+    uses = node.judge_uses if purpose == "judge" else node.uses
+    return {use.name: shown(use.path, state, book.procedure.inputs, values) for use in uses}
+
+
+def _said(book: Book, node: Node, purpose: str, state: State, values: Values) -> str | None:
+    """The step's own words, where they hold expressions; None where they are constant."""
+    template = node.answer if purpose == "answer" else node.do
+    if template is None or template.constant:
+        return None
+    names = [p[0] for p in template.paths]
+    return harmless(as_text(template.render(scope(state, book.procedure.inputs, names, values.whole))))
+
+
+def _after_rejections(book: Book, tail: str, state: State) -> str:
+    rejections = state.cursor.rejections if state.cursor else ()
+    for error in rejections:
+        tail = book.file("rejected").fill(tail=tail, error=harmless(error.message))
+    return tail
+
+
+def _free_request(book: Book, node: Node, form: Form, state: State, values: Values) -> ModelRequest:
+    turns = tuple(Turn(exchange.tail, exchange.reply) for exchange in state.transcript)
+    prompt = Prompt(book.prefix, turns, _free_tail(book, node, state, values), book.block)
+    return ModelRequest(prompt, "action", book.actions, form.legal, max_tokens=MAX_TOKENS)
+
+
+def _free_tail(book: Book, node: Node, state: State, values: Values) -> str:
+    cursor = state.cursor
+    if cursor is not None and cursor.rejections:
+        return book.file("rejected").fill(tail="", error=harmless(cursor.rejections[-1].message)).lstrip("\n")
+    if not state.transcript:
+        inputs = book.procedure.inputs
+        pairs = ((use.name, shown(use.path, state, inputs, values)) for use in node.uses)
+        lines = "\n".join(f"{name}: {harmless(as_text(value))}" for name, value in pairs)
+        words = "" if book.free else step_words(node, "free", _said(book, node, "free", state, values))
+        return book.file("task").fill(variables=lines, step=words)
+    tool = cursor.tool if cursor is not None and cursor.tool else ""
+    if cursor is not None and cursor.error is not None:
+        result: Json = {"error": {"code": cursor.error.code, "message": cursor.error.message}}
+    else:
+        result = shown((book.call_name(state.calls),), state, book.procedure.inputs, values)
+    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+    return book.file("result").fill(tool=tool, result=harmless(text))
+

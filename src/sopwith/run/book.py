@@ -1,0 +1,283 @@
+"""The book of a machine: everything a model may be shown that does not change from run to run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+from sopwith.ir.procedure import Example, Procedure
+from sopwith.ir.value import Json, digest
+from sopwith.lang.machine import CompiledEdge, Machine, Node
+from sopwith.lang.routine import write_routine
+from sopwith.models.port import Action, Turn
+from sopwith.run.preview import as_text, is_long, preview
+from sopwith.run.prompt_file import PromptFile, prompt_file
+from sopwith.tools.names import alias
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+FINISH = "finish"
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_TAG = re.compile(r"<(/?)(variables|routine|tools|task|tool_call)>")
+_FINISH = {"en": "end the task with its result, or give it to a person", "zh": "以结果结束任务，或转交人工"}
+_NONE = {"en": "none of these", "zh": "以上都不是"}
+
+
+def language_of(procedure: Procedure) -> str:
+    """The language that a procedure is written in: "zh" where its words have Chinese characters, else "en"."""
+    words = [procedure.name, procedure.description, *(s.do or s.answer or s.ask or "" for s in procedure.steps.values())]
+    text = "".join(words)
+    return "zh" if len(_HAN.findall(text)) * 4 > len(text.replace(" ", "")) else "en"
+
+
+def harmless(text: str) -> str:
+    """`text` with the tags of our own sections made plain, so that data cannot end a section."""
+    return _TAG.sub(r"‹\1\2›", text) if "<" in text else text
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """A choice by letter: what each letter stands for, as value and as words."""
+
+    values: tuple[Json, ...]
+    words: tuple[str, ...]
+
+    def lines(self) -> str:
+        """One line a label: `A. words`."""
+        return "\n".join(f"{LETTERS[i]}. {words}" for i, words in enumerate(self.words))
+
+
+class Book:
+    """The stable parts of all prompts of one machine, in one language. Equal machines make equal bytes."""
+
+    def __init__(self, machine: Machine, language: str | None = None) -> None:
+        self.machine = machine
+        self.procedure = machine.procedure
+        self.language = language or language_of(machine.procedure)
+        self._turns: dict[tuple[str, str], tuple[Turn, ...]] = {}
+        self._turn_blobs: dict[int, tuple[bytes, str]] = {}
+        self._constraints: dict[str, dict[str, Json]] = {}
+
+    def file(self, name: str) -> PromptFile:
+        """The prompt file `name` in the language of this book."""
+        return prompt_file(name, self.language)
+
+    @cached_property
+    def free(self) -> bool:
+        """Whether the whole machine is one free step."""
+        return all(node.kind in ("free", "route") for node in self.machine.nodes.values())
+
+    @cached_property
+    def prefix(self) -> str:
+        """The system text: role, rules, and the procedure's text (in `free`: its task)."""
+        if self.free:
+            return self.file("free").fill(task=self._task()) + "\n"
+        routine = write_routine(self.procedure, self.language).strip()
+        return self.file("strict").fill(routine=routine) + "\n"
+
+    @cached_property
+    def block(self) -> str:
+        """The tool block as text: one JSON line a tool, sorted, byte-stable."""
+        lines = (
+            json.dumps(
+                {"name": a.name, "description": a.description, "parameters": a.schema},
+                ensure_ascii=False, separators=(",", ":"),
+            )
+            for a in self.actions
+        )  # fmt: skip
+        return "<tools>\n" + "\n".join(lines) + "\n</tools>"
+
+    @cached_property
+    def stable(self) -> bytes:
+        """Prefix and tool block as they are stored."""
+        return (self.prefix + self.block).encode()
+
+    @cached_property
+    def stable_digest(self) -> str:
+        """The digest of `stable`."""
+        return digest(self.stable)
+
+    def _task(self) -> str:
+        procedure = self.procedure
+        head = " ".join(part for part in (procedure.name, procedure.description) if part)
+        given = {name: item.schema_ for name, item in procedure.inputs.items()}
+        return f"{head}\ninputs: {json.dumps(given, ensure_ascii=False)}"
+
+    @cached_property
+    def actions(self) -> tuple[Action, ...]:
+        """The tool block: the procedure's tools and the synthetic ones, sorted by name."""
+        tools = [Action(alias(t.name), t.description, t.input_schema) for t in self.machine.tools.values()]
+        synthetic = [
+            Action(self.action_name(node), node.step.title, static_schema(node.returns))
+            for node in self.machine.nodes.values()
+            if node.kind == "returns" and not node.choices
+        ]
+        synthetic += [
+            Action(FINISH, _FINISH[self.language], self.finish_schema(node))
+            for node in self.machine.nodes.values()
+            if node.kind == "free"
+        ][:1]
+        return tuple(sorted((*tools, *synthetic), key=lambda action: action.name))
+
+    def wire(self, tool: str) -> str:
+        """The wire name of a tool."""
+        return alias(tool)
+
+    def call_name(self, number: int) -> str:
+        """The name of the result of the `number`-th call of a run, where no step gives it one."""
+        return f"call_{number}"
+
+    def result_schema(self, node: Node) -> dict[str, Json]:
+        """What a free step must finish with."""
+        return static_schema(node.returns) if node.returns is not None else {"type": "string"}
+
+    def finish_schema(self, node: Node) -> dict[str, Json]:
+        """The arguments of `finish`: the result, or the reason for giving the case to a person."""
+        return {
+            "type": "object",
+            "properties": {
+                "outcome": {"enum": ["complete", "escalate"]},
+                "reason": {"type": "string", "maxLength": 200},
+                "result": self.result_schema(node),
+            },
+            "required": ["outcome"],
+            "additionalProperties": False,
+        }
+
+    def action_name(self, node: Node) -> str:
+        """The wire name of what a step's model call fills: its tool, or a synthetic one."""
+        if node.kind == "free":
+            return FINISH
+        return alias(node.tool.name) if node.tool is not None else f"returns_{node.step.id}"
+
+    def constraint(self, node: Node) -> dict[str, Json]:
+        """The schema of the arguments that are left to the model: bound ones taken out."""
+        found = self._constraints.get(node.step.id)
+        if found is None:
+            found = self._constraints[node.step.id] = _narrowed(node)
+        return found
+
+    def turns(self, node: Node, purpose: str, labels: Labels | None) -> tuple[Turn, ...]:
+        """The worked examples of a step as turns in exactly the form of its tail."""
+        key = (node.step.id, purpose)
+        found = self._turns.get(key)
+        if found is None:
+            made = (self._turn(node, purpose, labels, example) for example in node.step.examples)
+            found = self._turns[key] = tuple(turn for turn in made if turn is not None)
+        return found
+
+    def turns_blob(self, turns: tuple[Turn, ...]) -> tuple[bytes, str]:
+        """Turns as they are stored, and their digest. For turns that `turns` gave."""
+        found = self._turn_blobs.get(id(turns))
+        if found is None:
+            data = json.dumps([[turn.user, turn.assistant] for turn in turns], ensure_ascii=False).encode()
+            found = self._turn_blobs[id(turns)] = (data, digest(data))
+        return found
+
+    def _turn(self, node: Node, purpose: str, labels: Labels | None, example: Example) -> Turn | None:
+        judged = isinstance(example.answer, str) and any(e.edge.to == example.answer for e in node.edges)
+        if (purpose == "judge") != (judged and node.kind != "answer" and not node.choices):
+            return None
+        tail = self.tail(node, purpose, dict(example.given), labels)
+        if labels is not None:
+            if example.answer not in labels.values:
+                return None
+            return Turn(tail, LETTERS[labels.values.index(example.answer)])
+        return Turn(tail, as_text(example.answer))
+
+    def tail(
+        self,
+        node: Node,
+        purpose: str,
+        variables: Mapping[str, Json],
+        labels: Labels | None,
+        said: str | None = None,
+        constraint: Mapping[str, Json] | None = None,
+    ) -> str:
+        """The last part of a prompt: the values the step uses, what to do, and the form of the reply.
+
+        `said` takes the place of the step's words where they hold expressions.
+        """
+        lines = "\n".join(f"{name}: {harmless(as_text(_short(value)))}" for name, value in variables.items())
+        number = self.machine.numbers.get(node.step.id, "")
+        words = step_words(node, purpose, said)
+        if labels is not None:
+            return self.file("choice").fill(variables=lines, number=number, step=words, labels=labels.lines())
+        if purpose == "answer":
+            return self.file("answer").fill(variables=lines, number=number, step=words)
+        fields = describe_fields(constraint or self.constraint(node))
+        return self.file("action").fill(
+            variables=lines, number=number, step=words, action=self.action_name(node), fields=fields
+        )
+
+    def returns_choice(self, node: Node) -> Labels:
+        """The labels of a step whose `returns` is an enum."""
+        words = (c.description and f"{as_text(c.value)}: {c.description}" or as_text(c.value) for c in node.choices)
+        return Labels(tuple(c.value for c in node.choices), tuple(words))
+
+    def judge_choice(self, group: tuple[CompiledEdge, ...]) -> Labels:
+        """The labels of adjacent `judge` edges, and none of these."""
+        values = (*(e.edge.to for e in group), None)
+        return Labels(values, (*(e.edge.judge or "" for e in group), _NONE[self.language]))
+
+
+def step_words(node: Node, purpose: str, said: str | None = None) -> str:
+    """What a step says to a model: its name, what to do, and its pitfalls."""
+    step = node.step
+    said = said or (step.answer if purpose == "answer" else step.do)
+    text = f"{step.name}: {said}" if step.name and said else (said or step.title)
+    if purpose == "judge" and not step.do:
+        text = step.title
+    return "\n".join((text, *(f"! {pitfall}" for pitfall in step.pitfalls)))
+
+
+def _short(value: Json) -> Json:
+    return preview(value) if is_long(value) else value
+
+
+def static_schema(schema: Mapping[str, Json] | None) -> dict[str, Json]:
+    """A schema for the stable block: an enum that is made from run data shows as its type only."""
+    if schema is None:
+        return {"type": "object"}
+    return cast("dict[str, Json]", _without_dynamic(dict(schema)))
+
+
+def _without_dynamic(value: Json) -> Json:
+    if isinstance(value, dict):
+        pairs = cast("dict[str, Json]", value)
+        return {
+            key: _without_dynamic(item)
+            for key, item in pairs.items()
+            if not (key == "enum" and isinstance(item, str))
+        }
+    return value
+
+
+def _narrowed(node: Node) -> dict[str, Json]:
+    if node.tool is None:
+        return static_schema(node.returns)
+    schema = dict(node.tool.input_schema)
+    properties = cast("dict[str, Json]", schema.get("properties", {}))
+    required = cast("list[str]", schema.get("required", []))
+    schema["properties"] = {name: properties[name] for name in properties if name in node.free}
+    schema["required"] = [name for name in required if name in node.free]
+    schema["additionalProperties"] = False
+    return schema
+
+
+def describe_fields(schema: Mapping[str, Json]) -> str:
+    """The fields of a schema in one line, their allowed values beside them: `kind (annual | sick), days (number)`."""
+    properties = cast("Mapping[str, Mapping[str, Json]]", schema.get("properties") or {})
+    if not properties:
+        return _field("value", schema) if schema.get("type") not in (None, "object") else "{}"
+    return ", ".join(_field(name, item) for name, item in properties.items())
+
+
+def _field(name: str, schema: Mapping[str, Json]) -> str:
+    enum = schema.get("enum")
+    kind = " | ".join(as_text(v) for v in cast("list[Json]", enum)) if isinstance(enum, list) else schema.get("type", "")
+    notes = [str(part) for part in (kind, schema.get("description")) if part]
+    return f"{name} ({'; '.join(notes)})" if notes else name

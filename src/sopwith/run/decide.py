@@ -1,0 +1,169 @@
+"""`decide`: what happens next. Pure: the same book and state give the same decision, on any machine, at any time."""
+
+from __future__ import annotations
+
+from sopwith.errors import ExpressionError, Text
+from sopwith.guard.budget import exceeded
+from sopwith.ir.event import Outcome, Phase
+from sopwith.ir.schema import validator
+from sopwith.ir.tool import ErrorData
+from sopwith.ir.value import Json
+from sopwith.models.reply import read_reply
+from sopwith.run.asking import inputs_form, inputs_request
+from sopwith.run.book import Book
+from sopwith.run.decide_step import decide_step, reject
+from sopwith.run.decision import (
+    AskModel,
+    BindInputs,
+    Decision,
+    EnterPhase,
+    EnterStep,
+    FailStep,
+    Finish,
+    RunCheck,
+    ScreenRequest,
+    SelectProcedure,
+    StartCall,
+    Wait,
+)
+from sopwith.run.packet import packet
+from sopwith.run.state import State
+from sopwith.run.values import Values, scope
+
+
+def decide(book: Book, state: State, values: Values) -> Decision:
+    """The next decision. `values` gives true values where an expression or a tool needs them.
+
+    Total over every state that a prefix of a log can fold to; a run that has ended decides its outcome again.
+    """
+    if state.outcome is not None:
+        return Finish(state.outcome)
+    if state.suspended_at is not None:
+        return Wait()
+    if state.phase is Phase.ESCALATE:
+        return Finish(Outcome(kind="escalated", packet=packet(book, state)))
+    if state.timed_out is not None:
+        return _out_of_time(book, state)
+    decision = _PHASES[state.phase](book, state, values)
+    return _within_budget(book, state, decision)
+
+
+def _receive(book: Book, state: State, values: Values) -> Decision:
+    if state.screened is None:
+        return ScreenRequest()
+    if state.screened == "deny":
+        return Finish(Outcome(kind="denied", packet=packet(book, state)))
+    return EnterPhase(Phase.ESCALATE if state.screened == "escalate" else Phase.PLAN)
+
+
+def _plan(book: Book, state: State, values: Values) -> Decision:
+    if not state.selected:
+        return SelectProcedure()
+    if state.bound:
+        return EnterPhase(Phase.EXECUTE)
+    cursor = state.cursor
+    if cursor is not None and cursor.failed is not None:
+        return EnterPhase(Phase.ESCALATE)
+    missing = {
+        name: item.schema_
+        for name, item in book.procedure.inputs.items()
+        if name not in state.given and item.from_ is None
+    }
+    if not missing:
+        return BindInputs(dict(state.given))
+    form = inputs_form(missing)
+    if cursor is None or cursor.reply is None:
+        return AskModel("inputs", inputs_request(book, form, state))
+    reading = read_reply(form.to_read(), cursor.reply.as_reply())
+    if reading.error is not None:
+        return reject(cursor, reading.error, reading.repairs)
+    return BindInputs({**state.given, **reading.value})
+
+
+def _execute(book: Book, state: State, values: Values) -> Decision:
+    cursor = state.cursor
+    if cursor is None:
+        return EnterStep(state.entered_by.step if state.entered_by else book.machine.start)
+    try:
+        return decide_step(book, book.machine.nodes[cursor.step], state, cursor, values)
+    except ExpressionError as error:
+        text = Text(f"`{error.source}`: {error.message.en}", f"`{error.source}`：{error.message.zh}")
+        return FailStep(ErrorData(code="expression", message=text.in_(book.language), step=cursor.step))
+
+
+def _verify(book: Book, state: State, values: Values) -> Decision:
+    procedure = book.machine
+    if state.verified:
+        return EnterPhase(Phase.OUTPUT)
+    if state.verified is False:
+        return EnterPhase(Phase.ESCALATE)
+    try:
+        if procedure.verify is not None:
+            names = procedure.verify.names
+            ok = procedure.verify.evaluate(scope(state, book.procedure.inputs, names, values.true)) is True
+            if not ok:
+                return RunCheck("procedure", False, procedure.verify.source)
+        problems = output_problems(book, state, values)
+    except ExpressionError as error:
+        return RunCheck("procedure", False, error.source, error.message.in_(book.language))
+    return RunCheck("output", not problems, "output", "; ".join(problems) or None)
+
+
+def output_problems(book: Book, state: State, values: Values) -> tuple[str, ...]:
+    """What the procedure's output schema has against the true output."""
+    if book.machine.output_schema is None:
+        return ()
+    return validator(book.machine.output_schema).problems(output_of(book, state, values, true=True))
+
+
+def output_of(book: Book, state: State, values: Values, *, true: bool) -> Json:
+    """The output that the last step binds; with placeholders unless `true`."""
+    node = book.machine.nodes[state.path[-1].step]
+    if node.kind == "free":
+        stored = state.values.get(node.writes or "")
+        return values.true(stored) if true else values.whole(stored)
+    if node.result is None:
+        return None
+    names = {path[0] for path in node.result.paths}
+    convert = values.true if true else values.whole
+    return node.result.render(scope(state, book.procedure.inputs, names, convert))
+
+
+def _output(book: Book, state: State, values: Values) -> Decision:
+    answer = None
+    for visited in reversed(state.path):
+        node = book.machine.nodes[visited.step]
+        if node.kind == "answer" and node.writes in state.values:
+            answer = values.whole(state.values[node.writes])
+            break
+    output = output_of(book, state, values, true=False)
+    return Finish(Outcome(kind="completed", output=output, answer=answer))
+
+
+def _out_of_time(book: Book, state: State) -> Decision:
+    scope_name = state.timed_out[0] if state.timed_out else "run"
+    if scope_name == "run":
+        return Finish(Outcome(kind="exhausted", packet=packet(book, state)))
+    return EnterPhase(Phase.ESCALATE)
+
+
+def _within_budget(book: Book, state: State, decision: Decision) -> Decision:
+    """`decision`, unless it would go beyond a limit. Decisions that cost nothing are always allowed."""
+    if not isinstance(decision, AskModel | StartCall):
+        return decision
+    seconds = (state.at - state.started_at - state.waited) / 1e6
+    limit = exceeded(state.budget, state.usage, seconds)
+    irrelevant = ("tool_calls",) if isinstance(decision, AskModel) else ("model_calls", "tokens")
+    if limit is None or limit in irrelevant:
+        return decision
+    return Finish(Outcome(kind="exhausted", packet=packet(book, state, limit=limit)))
+
+
+_PHASES = {
+    Phase.RECEIVE: _receive,
+    Phase.PLAN: _plan,
+    Phase.EXECUTE: _execute,
+    Phase.VERIFY: _verify,
+    Phase.OUTPUT: _output,
+}
+

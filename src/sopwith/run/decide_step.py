@@ -1,0 +1,244 @@
+"""What happens next inside one step: its own work, its check, and then its way on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from sopwith.errors import Text
+from sopwith.ir.event import Phase
+from sopwith.ir.schema import validator
+from sopwith.ir.tool import Effect, ErrorData, ToolSpec
+from sopwith.ir.value import Json
+from sopwith.lang.machine import Node
+from sopwith.models.reply import Reading, read_reply
+from sopwith.run.asking import FINISH, Form, form_of, request_of
+from sopwith.run.book import Book
+from sopwith.run.decision import (
+    AskModel,
+    AskPerson,
+    Decision,
+    EnterPhase,
+    FailStep,
+    PerformCall,
+    RejectReply,
+    RunCheck,
+    StartCall,
+    StoreValue,
+)
+from sopwith.run.lifecycle import FREE_EXCHANGES, REPLY_TRIES
+from sopwith.run.route import route, route_error
+from sopwith.run.state import Cursor, State
+from sopwith.run.values import Values, scope
+
+Work = Callable[[Book, Node, State, Cursor, Values], Decision | None]
+
+
+def decide_step(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
+    """The next decision at `node`. Raises `ExpressionError` where an expression of the step fails."""
+    if cursor.failed is not None:
+        return route_error(book, node, state, cursor, values)
+    if cursor.timed_out is not None and cursor.started is None:
+        return FailStep(_error(book, node, "timeout", OUT_OF_TIME, f"{cursor.timed_out:g}"), alert=True)
+    if cursor.visit > node.visits:
+        return FailStep(_error(book, node, "visits", TOO_OFTEN, str(node.visits)))
+    if not cursor.done or node.kind == "free":
+        decision = _WORK[node.kind](book, node, state, cursor, values)
+        if decision is not None:
+            return decision
+    if node.verify is not None and cursor.checked is not True:
+        return _check(book, node, state, cursor, values)
+    if node.step.end is not None:
+        return EnterPhase(Phase.VERIFY if node.step.end == "complete" else Phase.ESCALATE)
+    return route(book, node, state, cursor, values)
+
+
+def reject(cursor: Cursor, error: ErrorData, repairs: tuple[str, ...]) -> RejectReply:
+    """Refuse the reply at hand; finally, when the tries are used up or the model repeats itself word for word."""
+    text = cursor.reply.text if cursor.reply else None
+    final = len(cursor.rejections) + 1 >= REPLY_TRIES or (text is not None and text == cursor.rejected_text)
+    return RejectReply(error, repairs, final)
+
+
+def _check(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
+    expression = cast("Any", node.verify)
+    if cursor.checked is False:
+        return FailStep(_error(book, node, "verify", NOT_VERIFIED, expression.source))
+    found = expression.evaluate(scope(state, book.procedure.inputs, expression.names, values.true))
+    return RunCheck("step", found is True, expression.source)
+
+
+def _route_only(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
+    return None
+
+
+def _tool(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
+    tool = cast("ToolSpec", node.tool)
+    if cursor.arguments is not None:
+        return _call(book, node, tool, state, cursor, values)
+    bound = cast("dict[str, Json]", _render(book, node.arguments, state, values.true))
+    if node.ready:
+        return _propose(book, node, tool, bound, cursor)
+    form = form_of(book, node, "arguments", state, values)
+    reading = _reading(form, cursor)
+    if reading is None:
+        return AskModel("arguments", request_of(book, node, form, state, values), node.step.model)
+    if reading.error is not None:
+        return reject(cursor, reading.error, reading.repairs)
+    filled = cast("dict[str, Json]", values.true(reading.value))
+    overruled = {name: filled[name] for name in bound if name in filled and filled[name] != bound[name]}
+    arguments = {**filled, **bound}
+    return _propose(book, node, tool, arguments, cursor, "model", overruled, reading.repairs)
+
+
+def _propose(
+    book: Book,
+    node: Node,
+    tool: ToolSpec,
+    arguments: dict[str, Json],
+    cursor: Cursor,
+    by: Any = "bound",
+    overruled: dict[str, Json] | None = None,
+    repairs: tuple[str, ...] = (),
+) -> Decision:
+    problems = validator(tool.input_schema).problems(arguments)
+    if problems:
+        error = ErrorData(code="invalid_arguments", message="; ".join(problems), step=node.step.id)
+        return reject(cursor, error, repairs) if by == "model" else FailStep(error)
+    return StartCall(tool, arguments, by, overruled or {}, repairs)
+
+
+def _call(
+    book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, values: Values
+) -> Decision:
+    """The next decision about a call whose arguments stand in the log."""
+    arguments = cast("dict[str, Json]", values.true(dict(cursor.arguments or {})))
+    if cursor.verdict == "deny":
+        return FailStep(_error(book, node, "denied", DENIED, f"{tool.name} ({cursor.rule})"))
+    if cursor.verdict == "ask" and cursor.approved is None:
+        question = APPROVE.in_(book.language).format(tool.name)
+        return AskPerson(question, "approval", {"type": "boolean"}, cursor.judged)
+    if cursor.approved is False:
+        return FailStep(_error(book, node, "denied", NOT_APPROVED, tool.name))
+    if cursor.started is not None:
+        seconds = node.step.timeout or tool.timeout
+        return PerformCall(tool, arguments, cursor.key or "", _name(book, node, state), seconds)
+    again = StartCall(tool, arguments, proposed=True, attempt=cursor.attempt + 1)
+    repeatable = tool.effect is Effect.READ or tool.idempotent
+    retry = node.step.retry
+    if cursor.unknown:
+        tries = 1 + (retry.times if retry else 1)
+        return again if repeatable and cursor.attempt < tries else EnterPhase(Phase.ESCALATE)
+    if cursor.error is None:
+        return again
+    wanted = retry is not None and (not retry.errors or cursor.error.code in retry.errors)
+    if retry is not None and wanted and repeatable and cursor.attempt <= retry.times:
+        return again
+    return FailStep(cursor.error.model_copy(update={"step": node.step.id}))
+
+
+def _name(book: Book, node: Node, state: State) -> str:
+    return book.call_name(state.calls) if node.kind == "free" else node.writes or node.step.id
+
+
+def _returns(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
+    form = form_of(book, node, "returns", state, values)
+    reading = _reading(form, cursor)
+    if reading is None:
+        return AskModel("returns", request_of(book, node, form, state, values), node.step.model)
+    if reading.error is not None:
+        return reject(cursor, reading.error, reading.repairs)
+    value = form.labels.values[reading.value] if form.labels is not None else reading.value
+    return StoreValue(node.writes or node.step.id, value, repairs=reading.repairs)
+
+
+def _answer(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
+    form = form_of(book, node, "answer", state, values)
+    reading = _reading(form, cursor)
+    if reading is None:
+        return AskModel("answer", request_of(book, node, form, state, values), node.step.model)
+    if reading.error is not None:
+        return reject(cursor, reading.error, reading.repairs)
+    return StoreValue(node.writes or node.step.id, reading.value, repairs=reading.repairs)
+
+
+def _ask(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
+    if cursor.answer is not None:
+        return StoreValue(node.writes or node.step.id, cursor.answer[0], "human")
+    question = _render(book, node.ask, state, values.whole)
+    return AskPerson(str(question), "ask", node.returns or {"type": "string"})
+
+
+def _free(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
+    """A free step: any permitted tool until `finish`. A failed call is data, not a failed step."""
+    if node.writes in state.values and state.owners.get(node.writes or "") == node.step.id:
+        return None
+    if cursor.tool is not None and not cursor.done and cursor.error is None and cursor.reply is None:
+        return _free_call(book, node, state, cursor, values)
+    form = form_of(book, node, "free", state, values)
+    reading = _reading(form, cursor)
+    if reading is None and len(state.transcript) >= FREE_EXCHANGES:
+        return FailStep(_error(book, node, "exchanges", TOO_LONG, str(FREE_EXCHANGES)))
+    if reading is None:
+        return AskModel("free", request_of(book, node, form, state, values), node.step.model)
+    if reading.error is not None:
+        return reject(cursor, reading.error, reading.repairs)
+    if reading.action == FINISH:
+        return _finish(book, node, cursor, cast("dict[str, Json]", reading.value), reading.repairs)
+    tool = next(spec for spec in book.machine.tools.values() if book.wire(spec.name) == reading.action)
+    arguments = cast("dict[str, Json]", values.true(reading.value))
+    return _propose(book, node, tool, arguments, cursor, "model", None, reading.repairs)
+
+
+def _finish(
+    book: Book, node: Node, cursor: Cursor, value: dict[str, Json], repairs: tuple[str, ...]
+) -> Decision:
+    """The end of a free step: its result, or the case given to a person."""
+    if value["outcome"] == "escalate":
+        return FailStep(ErrorData(code="handed_over", message=str(value.get("reason") or ""), step=node.step.id))
+    result = value.get("result")
+    problems = validator(book.result_schema(node)).problems(result)
+    if problems:
+        return reject(cursor, ErrorData(code="invalid_arguments", message="result: " + "; ".join(problems)), repairs)
+    return StoreValue(node.writes or node.step.id, result, repairs=repairs)
+
+
+def _free_call(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
+    tool = book.machine.tools[cursor.tool or ""]
+    if cursor.verdict == "deny" or cursor.approved is False:
+        error = _error(book, node, "denied", DENIED, f"{tool.name} ({cursor.rule})")
+        return RejectReply(error, final=len(cursor.rejections) + 1 >= REPLY_TRIES)
+    return _call(book, node, tool, state, cursor, values)
+
+
+def _reading(form: Form, cursor: Cursor) -> Reading | None:
+    if cursor.reply is None:
+        return None
+    return read_reply(form.to_read(), cursor.reply.as_reply())
+
+
+def _render(book: Book, template: Any, state: State, convert: Callable[[Any], Json]) -> Json:
+    names: Mapping[str, None] = dict.fromkeys(path[0] for path in template.paths)
+    return template.render(scope(state, book.procedure.inputs, names, convert) if names else {})
+
+
+def _error(book: Book, node: Node, code: str, text: Text, what: str) -> ErrorData:
+    return ErrorData(code=code, message=text.in_(book.language).format(what), step=node.step.id)
+
+
+TOO_LONG = Text("not finished after {} exchanges", "{} 次往返后仍未完成")
+OUT_OF_TIME = Text("the step took longer than {} s", "步骤超过了 {} 秒")
+TOO_OFTEN = Text("the step was entered more than {} times", "进入该步骤超过了 {} 次")
+NOT_VERIFIED = Text("not true after the step: {}", "步骤之后不成立：{}")
+DENIED = Text("the policy does not permit {}", "策略不允许 {}")
+NOT_APPROVED = Text("the call of {} was not approved", "{} 的调用未获批准")
+APPROVE = Text("May {} be called?", "允许调用 {} 吗？")
+
+_WORK: Mapping[str, Work] = {
+    "tool": _tool,
+    "returns": _returns,
+    "answer": _answer,
+    "ask": _ask,
+    "free": _free,
+    "route": _route_only,
+}

@@ -1,0 +1,174 @@
+"""Decisions: what happens next. `decide` returns one, the driver performs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sopwith.ir.event import Outcome, Phase, Purpose
+from sopwith.ir.tool import ErrorData, ToolSpec
+from sopwith.ir.value import Json
+from sopwith.lang.machine import CompiledEdge
+from sopwith.models.port import ModelRequest
+
+VERSION = 1
+"""The version of the decision types."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnterPhase:
+    """Go to a phase of the lifecycle. `escalation` is why, where it is ESCALATE."""
+
+    name: Phase
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenRequest:
+    """Hold the request against the rules for requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectProcedure:
+    """Write down which procedure is followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BindInputs:
+    """All inputs have values (with placeholders)."""
+
+    values: dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class EnterStep:
+    """Begin the first step."""
+
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """Write down the prompt, send it, and write down the reply. Asking again after a crash does no harm."""
+
+    purpose: Purpose
+    request: ModelRequest
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RejectReply:
+    """Refuse a reply. `final`: no further try, the step fails."""
+
+    error: ErrorData
+    repairs: tuple[str, ...] = ()
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StartCall:
+    """Propose a call with true `arguments`, have it judged, and start it where that is allowed.
+
+    `proposed` calls are in the log already (a retry, an approval); only the start is written.
+    """
+
+    tool: ToolSpec
+    arguments: dict[str, Json]
+    by: Literal["bound", "model"] = "bound"
+    overruled: dict[str, Json] = field(default_factory=dict[str, Json])
+    repairs: tuple[str, ...] = ()
+    proposed: bool = False
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PerformCall:
+    """Perform the call that was started. The result gets the name `name`; `seconds` is what is left of its time."""
+
+    tool: ToolSpec
+    arguments: dict[str, Json]
+    key: str
+    name: str
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreValue:
+    """Give a name the value that a model or a person gave."""
+
+    name: str
+    value: Json
+    by: Literal["model", "human"] = "model"
+    repairs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunCheck:
+    """Write down how a `verify` came out."""
+
+    scope: Literal["step", "procedure", "output"]
+    ok: bool
+    expression: str
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TakeEdge:
+    """Go on along an edge, and enter its step for the `visit`-th time."""
+
+    edge: CompiledEdge
+    by: Literal["always", "when", "judge", "otherwise", "error"]
+    visit: int
+    label: str | None = None
+    confidence: float | None = None
+    repairs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FailStep:
+    """The step ends in an error."""
+
+    error: ErrorData
+    alert: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AskPerson:
+    """Ask a person, and suspend the run."""
+
+    question: str
+    what: Literal["ask", "approval"]
+    answer_schema: dict[str, Json] | None = None
+    arguments: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing can be done until somebody answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The run ends."""
+
+    outcome: Outcome
+
+
+Decision = (
+    EnterPhase
+    | ScreenRequest
+    | SelectProcedure
+    | BindInputs
+    | EnterStep
+    | AskModel
+    | RejectReply
+    | StartCall
+    | PerformCall
+    | StoreValue
+    | RunCheck
+    | TakeEdge
+    | FailStep
+    | AskPerson
+    | Wait
+    | Finish
+)
+

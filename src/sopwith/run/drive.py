@@ -1,0 +1,387 @@
+"""The driver: performs decisions until the run ends or waits. The only place with side effects."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sopwith.errors import ModelError, SopwithError
+from sopwith.guard.permit import CallFacts, Policy
+from sopwith.guard.redact import Redactor
+from sopwith.guard.screen import Screen
+from sopwith.ir.event import (
+    AlertRaised,
+    CallFinished,
+    CallJudged,
+    CallProposed,
+    CallStarted,
+    CheckRan,
+    EdgeTaken,
+    HumanAsked,
+    InputsBound,
+    ModelReplied,
+    ModelRequested,
+    Outcome,
+    PhaseEntered,
+    ProcedureSelected,
+    ReplyRejected,
+    ReplyRepaired,
+    RequestScreened,
+    RunFinished,
+    RunSuspended,
+    StepEntered,
+    StepFailed,
+    TimeoutPassed,
+    ValueStored,
+)
+from sopwith.ir.tool import Effect, ErrorData
+from sopwith.ir.value import Json, canonical
+from sopwith.models.port import Model
+from sopwith.run.book import Book
+from sopwith.run.decide import decide
+from sopwith.run.decision import (
+    AskModel,
+    AskPerson,
+    BindInputs,
+    Decision,
+    EnterPhase,
+    EnterStep,
+    FailStep,
+    Finish,
+    PerformCall,
+    RejectReply,
+    RunCheck,
+    ScreenRequest,
+    SelectProcedure,
+    StartCall,
+    StoreValue,
+    TakeEdge,
+    Wait,
+)
+from sopwith.run.journal import Clock, Journal
+from sopwith.run.packet import packet
+from sopwith.run.lifecycle import LIFECYCLE, MODEL_SECONDS, STEP_SECONDS
+from sopwith.run.state import State
+from sopwith.run.values import Values
+from sopwith.tools.catalogue import Catalogue
+
+_LOGGER = logging.getLogger("sopwith")
+
+Perform = Callable[["Driver", Any], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a driver acts through: models by name (None is the default), tools, guards, and the clock."""
+
+    models: Callable[[str | None], Model]
+    catalogue: Catalogue
+    policy: Policy
+    screen: Screen
+    redactor: Redactor
+    clock: Clock
+
+
+class Driver:
+    """Drives one run from its state to its end, or to a point where it waits."""
+
+    def __init__(self, book: Book, journal: Journal, around: Surroundings) -> None:
+        self.book = book
+        self.journal = journal
+        self.around = around
+        self.values = Values(journal.blob, around.redactor.reveal)
+
+    async def drive(self) -> State:
+        """Perform decisions until the run has ended or waits for somebody; returns the state.
+
+        What happened is appended also when this is cancelled, so that the run can be taken up again.
+        """
+        journal = self.journal
+        try:
+            while True:
+                self._check_time(journal.state)
+                decision = decide(self.book, journal.state, self.values)
+                if isinstance(decision, Wait) or journal.state.outcome is not None:
+                    break
+                await _PERFORM[type(decision)](self, decision)
+        except SopwithError:
+            raise
+        except Exception as error:
+            _LOGGER.exception("run %s failed", journal.run)
+            self._fail(error)
+        finally:
+            await journal.flush()
+        return journal.state
+
+    def _fail(self, error: Exception) -> None:
+        """End the run as failed: something broke that is nobody's decision."""
+        message = self.redact(f"{type(error).__name__}: {error}")
+        found = packet(self.book, self.journal.state)
+        broken = found.model_copy(
+            update={"reason": message, "error": ErrorData(code="internal", message=message, step=found.step)}
+        )
+        self.journal.emit(AlertRaised(code="outcome.failed", message=message))
+        self.journal.emit(RunFinished(outcome=Outcome(kind="failed", packet=broken)))
+
+    def _check_time(self, state: State) -> None:
+        """Write down that the step or the phase has outlasted its limit, once, with an alert."""
+        if state.outcome is not None or state.suspended_at is not None:
+            return
+        now = max(self.around.clock(), state.at)
+        cursor = state.cursor
+        if cursor is not None and cursor.step and cursor.timed_out is None and cursor.failed is None:
+            limit = self.step_limit(cursor.step)
+            if now - cursor.entered_at - (state.waited - state.step_waited) > limit * 1e6:
+                self.pass_limit("step", limit)
+        run_limit = self.book.procedure.timeout
+        if run_limit is not None and now - state.started_at - state.waited > run_limit * 1e6:
+            if state.timed_out is None:
+                self.pass_limit("run", run_limit)
+        elif state.timed_out is None:
+            seconds = LIFECYCLE[state.phase].seconds
+            if now - state.phase_at - (state.waited - state.phase_waited) > seconds * 1e6:
+                self.pass_limit("phase", seconds)
+
+    def step_limit(self, step: str) -> float:
+        """The limit of a step in seconds."""
+        node = self.book.machine.nodes[step]
+        return node.step.timeout or STEP_SECONDS
+
+    def pass_limit(self, scope: Literal["step", "phase", "run"], limit: float) -> None:
+        """Write down that a limit was passed, with an alert."""
+        seq = self.journal.emit(TimeoutPassed(scope=scope, limit=limit))
+        self.journal.emit(AlertRaised(code=f"timeout.{scope}", message=f"{scope} > {limit:g} s"), seq)
+
+    def redact(self, value: Json) -> Json:
+        """A value as it may be written: placeholders in the place of secrets and personal data."""
+        return self.around.redactor.redact(value)
+
+    def redact_error(self, error: ErrorData) -> ErrorData:
+        """An error as it may be written."""
+        message = self.redact(error.message)
+        return error if message is error.message else error.model_copy(update={"message": message})
+
+
+async def _enter_phase(driver: Driver, decision: EnterPhase) -> None:
+    driver.journal.emit(PhaseEntered(name=decision.name))
+
+
+async def _screen_request(driver: Driver, decision: ScreenRequest) -> None:
+    text = driver.values.true(driver.journal.state.request)
+    screened = driver.around.screen.request(str(text))
+    driver.journal.emit(RequestScreened(verdict=screened.verdict, rule=screened.rule))
+
+
+async def _select(driver: Driver, decision: SelectProcedure) -> None:
+    driver.journal.emit(ProcedureSelected(procedure_id=driver.book.procedure.id))
+
+
+async def _bind_inputs(driver: Driver, decision: BindInputs) -> None:
+    driver.journal.emit(InputsBound(values=decision.values))
+
+
+async def _enter_step(driver: Driver, decision: EnterStep) -> None:
+    visit = driver.journal.state.visits.get(decision.step, 0) + 1
+    _enter(driver, decision.step, visit, None)
+
+
+def _enter(driver: Driver, step: str, visit: int, cause: int | None) -> None:
+    instance = step if visit == 1 else f"{step}#{visit}"
+    driver.journal.emit(StepEntered(visit=visit), cause, instance)
+
+
+async def _ask_model(driver: Driver, decision: AskModel) -> None:
+    journal = driver.journal
+    model = driver.around.models(decision.model)
+    prompt = decision.request.prompt
+    turns = None
+    if prompt.turns and decision.purpose != "free":
+        turns = journal.keep(*driver.book.turns_blob(prompt.turns))
+    requested = journal.emit(
+        ModelRequested(
+            purpose=decision.purpose,
+            model=model.id,
+            prefix=journal.keep(driver.book.stable, driver.book.stable_digest),
+            turns=turns,
+            tail=prompt.tail,
+            legal=decision.request.legal,
+        )
+    )
+    seconds = _model_seconds(driver)
+    began = time.perf_counter()
+    try:
+        async with asyncio.timeout(seconds):
+            reply = await model.complete(decision.request)
+    except TimeoutError:
+        driver.pass_limit("step", round(seconds, 3))
+        return
+    except ModelError as error:
+        text = driver.redact(error.message.in_(driver.book.language))
+        failed = ErrorData(code="model", message=text, step=journal.state.cursor.step if journal.state.cursor else None)
+        seq = journal.emit(StepFailed(error=failed), requested)
+        journal.emit(AlertRaised(code="model", message=text), seq)
+        return
+    journal.emit(
+        ModelReplied(
+            text=driver.redact(reply.text),
+            name=reply.name,
+            extra=reply.extra,
+            confidence=None if reply.confidence is None else round(reply.confidence, 6),
+            usage=reply.usage,
+            ms=int((time.perf_counter() - began) * 1000),
+            model=None if reply.model in ("", model.id) else reply.model,
+            finish=reply.finish,
+        ),
+        requested,
+    )
+    if reply.repairs:
+        journal.emit(ReplyRepaired(repairs=reply.repairs))
+
+
+def _model_seconds(driver: Driver) -> float:
+    """What is left of the step's time, at most the limit of one model call."""
+    state = driver.journal.state
+    cursor = state.cursor
+    if cursor is None or not cursor.step:
+        return MODEL_SECONDS
+    spent = max(0, state.at - cursor.entered_at - (state.waited - state.step_waited)) / 1e6
+    return max(0.05, min(MODEL_SECONDS, driver.step_limit(cursor.step) - spent))
+
+
+def _repaired(driver: Driver, repairs: tuple[str, ...]) -> None:
+    if repairs:
+        driver.journal.emit(ReplyRepaired(repairs=repairs))
+
+
+async def _reject(driver: Driver, decision: RejectReply) -> None:
+    _repaired(driver, decision.repairs)
+    driver.journal.emit(ReplyRejected(error=driver.redact_error(decision.error), final=decision.final))
+
+
+async def _start_call(driver: Driver, decision: StartCall) -> None:
+    """Propose, judge, and start where that is allowed. What is judged is what runs, byte for byte."""
+    journal, around = driver.journal, driver.around
+    state, tool = journal.state, decision.tool
+    cursor = state.cursor
+    instance = cursor.instance if cursor is not None else ""
+    plain = canonical(decision.arguments)
+    cause = None
+    if not decision.proposed:
+        _repaired(driver, decision.repairs)
+        cause = journal.emit(
+            CallProposed(
+                tool=tool.name,
+                arguments=driver.redact(decision.arguments),
+                by=decision.by,
+                overruled=driver.redact(decision.overruled),
+            )
+        )
+    verdict = None if journal.state.cursor is None else journal.state.cursor.verdict
+    if verdict is None or decision.attempt > 1:
+        facts = CallFacts(state.principal, tool, decision.arguments, cursor.step if cursor else "", state.run)
+        judgement = around.policy.judge(facts)
+        judged = around.redactor.keyed_hash(f"{instance}\n{tool.name}\n".encode() + plain)
+        cause = journal.emit(CallJudged(verdict=judgement.verdict, rule=judgement.rule, arguments=judged), cause)
+        approved = journal.state.cursor is not None and journal.state.cursor.approved is True
+        if judgement.verdict != "allow" and not (judgement.verdict == "ask" and approved):
+            return
+    number = f"{state.calls}" if cursor is not None and driver.book.machine.nodes[cursor.step].kind == "free" else ""
+    key = around.redactor.keyed_hash(f"{state.run}\n{instance}\n{number}\n{tool.name}\n".encode() + plain)
+    if cursor is not None and decision.proposed and cursor.key is not None:
+        key = cursor.key
+    journal.emit(CallStarted(tool=tool.name, effect=tool.effect, key=key, attempt=decision.attempt), cause)
+
+
+async def _perform_call(driver: Driver, decision: PerformCall) -> None:
+    """The call itself. For a write, everything up to the intent is on disk first, and its outcome right after."""
+    journal = driver.journal
+    writes = decision.tool.effect is not Effect.READ
+    if writes:
+        await journal.flush(durable=True)
+    cause = journal.state.cursor.started if journal.state.cursor else None
+    seconds = decision.seconds
+    if seconds is None and journal.state.cursor is not None:
+        seconds = driver.step_limit(journal.state.cursor.step)
+    began = time.perf_counter()
+    result = await driver.around.catalogue.call(
+        decision.tool.name, decision.arguments, key=decision.key, seconds=seconds
+    )
+    ms = int((time.perf_counter() - began) * 1000)
+    if result.unknown:
+        journal.emit(CallFinished(unknown=True, ms=ms), cause)
+    elif result.error is not None:
+        journal.emit(CallFinished(error=driver.redact_error(result.error), ms=ms), cause)
+    else:
+        stored = journal.stored(driver.redact(result.value))
+        journal.emit(CallFinished(name=decision.name, ms=ms, **stored), cause)
+    if writes:
+        await journal.flush(durable=True)
+
+
+async def _store_value(driver: Driver, decision: StoreValue) -> None:
+    _repaired(driver, decision.repairs)
+    stored = driver.journal.stored(driver.redact(decision.value))
+    driver.journal.emit(ValueStored(name=decision.name, by=decision.by, **stored))
+
+
+async def _run_check(driver: Driver, decision: RunCheck) -> None:
+    why = None if decision.why is None else driver.redact(decision.why)
+    driver.journal.emit(CheckRan(scope=decision.scope, ok=decision.ok, expression=decision.expression, why=why))
+
+
+async def _take_edge(driver: Driver, decision: TakeEdge) -> None:
+    journal = driver.journal
+    cause = journal.emit(
+        EdgeTaken(to=decision.edge.edge.to, by=decision.by, label=decision.label, confidence=decision.confidence)
+    )
+    await journal.flush()
+    _enter(driver, decision.edge.edge.to, decision.visit, cause)
+
+
+async def _fail_step(driver: Driver, decision: FailStep) -> None:
+    error = driver.redact_error(decision.error)
+    seq = driver.journal.emit(StepFailed(error=error))
+    if decision.alert:
+        driver.journal.emit(AlertRaised(code=error.code, message=error.message), seq)
+
+
+async def _ask_person(driver: Driver, decision: AskPerson) -> None:
+    asked = driver.journal.emit(
+        HumanAsked(
+            question=driver.redact(decision.question),
+            what=decision.what,
+            answer_schema=decision.answer_schema,
+            arguments=decision.arguments,
+        )
+    )
+    driver.journal.emit(RunSuspended(), asked)
+
+
+async def _finish(driver: Driver, decision: Finish) -> None:
+    outcome = decision.outcome
+    if outcome.packet is not None:
+        driver.journal.emit(AlertRaised(code=f"outcome.{outcome.kind}", message=outcome.packet.reason))
+    driver.journal.emit(RunFinished(outcome=outcome))
+
+
+_PERFORM: Mapping[type[Decision], Perform] = {
+    EnterPhase: _enter_phase,
+    ScreenRequest: _screen_request,
+    SelectProcedure: _select,
+    BindInputs: _bind_inputs,
+    EnterStep: _enter_step,
+    AskModel: _ask_model,
+    RejectReply: _reject,
+    StartCall: _start_call,
+    PerformCall: _perform_call,
+    StoreValue: _store_value,
+    RunCheck: _run_check,
+    TakeEdge: _take_edge,
+    FailStep: _fail_step,
+    AskPerson: _ask_person,
+    Finish: _finish,
+}

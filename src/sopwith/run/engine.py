@@ -1,0 +1,329 @@
+"""The engine: procedures, tools and a model in; runs out. Synchronous use is one `run_sync` at the edge."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from sopwith.errors import ProcedureError, Text, UserError
+from sopwith.guard.permit import Policy
+from sopwith.guard.redact import Redactor
+from sopwith.guard.screen import Screen
+from sopwith.guard.vault import MemoryVault, Vault
+from sopwith.ir.diagnostic import Severity
+from sopwith.ir.event import Event, HumanAnswered, Outcome, Principal, RunFinished, RunResumed, RunStarted
+from sopwith.ir.procedure import Grip, Procedure
+from sopwith.ir.schema import validator
+from sopwith.ir.tool import ToolSpec
+from sopwith.ir.usage import Budget
+from sopwith.ir.value import Json, canonical, storable
+from sopwith.lang.check.check import check
+from sopwith.lang.compile import compile_procedure
+from sopwith.lang.document import Document
+from sopwith.lang.read import read
+from sopwith.log.memory import MemoryLog
+from sopwith.log.port import Log
+from sopwith.models.connect import connect
+from sopwith.models.port import Model
+from sopwith.run.book import Book
+from sopwith.run.drive import Driver, Surroundings
+from sopwith.run.fold import fold_all
+from sopwith.run.journal import Clock, Journal, Subscriber
+from sopwith.run.packet import packet
+from sopwith.run.prompt_file import prompts_digest
+from sopwith.run.run import Run
+from sopwith.run.state import Reference, State
+from sopwith.tools.catalogue import Catalogue
+from sopwith.tools.function import FunctionSource
+from sopwith.tools.port import ToolSource
+
+ProcedureLike = Procedure | Document | Path | str
+ToolLike = ToolSource | Callable[..., Any]
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
+
+
+class Engine:
+    """Runs procedures.
+
+    `procedures` are files, texts or objects; `tools` are decorated functions and tool sources; `model` is a model or a
+    name for `connect` ("local", "openai:…"). Without a `log` events are kept in memory; without a `policy` reads
+    are allowed and writes are not. Use it as an async context manager, or call `close`.
+    """
+
+    def __init__(
+        self,
+        procedures: Sequence[ProcedureLike] | ProcedureLike,
+        tools: Sequence[ToolLike] = (),
+        model: Model | str | None = None,
+        *,
+        log: Log | None = None,
+        policy: Policy | None = None,
+        budget: Budget | None = None,
+        screen: Screen | None = None,
+        vault: Vault | None = None,
+        models: Mapping[str, Model] | None = None,
+        clock: Clock = _now,
+    ) -> None:
+        given = [procedures] if isinstance(procedures, Procedure | Document | Path | str) else procedures
+        self._documents = [_document(item) for item in given]
+        self._catalogue = Catalogue(_sources(tools))
+        self._model = connect(model) if isinstance(model, str) else model
+        self._models = dict(models or {})
+        self._log: Log = log if log is not None else MemoryLog()
+        self._policy = policy if policy is not None else Policy()
+        self._budget = budget if budget is not None else Budget()
+        self._screen = screen if screen is not None else Screen()
+        self._vault: Vault = vault if vault is not None else MemoryVault()
+        self._clock = clock
+        self._subscribers: list[Subscriber] = []
+        self._books: dict[tuple[str, str | None], Book] = {}
+        self._specs: dict[str, ToolSpec] | None = None
+        self._tools_blob = b"[]"
+        self._checked: dict[str, Procedure] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Release tools, models and the log."""
+        await self._catalogue.close()
+        for model in (self._model, *self._models.values()):
+            if model is not None:
+                await model.close()
+        await self._log.close()
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Call `subscriber(event, state)` with every event of every run, as it happens."""
+        self._subscribers.append(subscriber)
+
+    @property
+    def log(self) -> Log:
+        """Where events are stored."""
+        return self._log
+
+    async def procedures(self) -> Mapping[str, Procedure]:
+        """The procedures by id, checked against the tools. Raises `ProcedureError` with all that is wrong."""
+        if self._specs is None:
+            specs = dict(await self._catalogue.specs())
+            problems = [d for document in self._documents for d in check(document, specs)]
+            errors = [d for d in problems if d.severity is Severity.ERROR]
+            if errors:
+                raise ProcedureError(_BROKEN, _BROKEN_HINT, errors)
+            self._checked = {d.procedure.id: d.procedure for d in self._documents}
+            self._tools_blob = canonical([spec.model_dump(mode="json") for spec in specs.values()])
+            self._specs = specs
+        return self._checked
+
+    async def run(
+        self,
+        request: str,
+        *,
+        principal: Principal | str = "anonymous",
+        procedure: str | None = None,
+        inputs: Mapping[str, Json] | None = None,
+        grip: Grip | str | None = None,
+        run_id: str | None = None,
+    ) -> Run:
+        """Run a procedure on `request` until it ends or waits for somebody.
+
+        `procedure` is an id, needed where there is more than one; `inputs` are those that are passed; `grip`
+        overrides the procedure's own. Raises `UserError` for what was given wrongly, `LogError` when nothing can be
+        written.
+        """
+        chosen = await self._choose(procedure)
+        held = None if grip is None else Grip(grip)
+        book = self._book(chosen, held)
+        given = _checked_inputs(chosen, dict(inputs or {}))
+        run = run_id or uuid.uuid4().hex[:12]
+        driver, journal = self._driver(book, run, run)
+        who = principal if isinstance(principal, Principal) else Principal(id=principal)
+        redactor = driver.around.redactor
+        journal.emit(
+            RunStarted(
+                procedure_id=chosen.id,
+                procedure=journal.keep(canonical(chosen.to_data())),
+                tools=journal.keep(self._tools_blob),
+                policy=self._policy.digest(),
+                prompts=prompts_digest(book.language),
+                model=self._model.id if self._model is not None else "none",
+                principal=who,
+                request=redactor.redact(storable(request)),
+                inputs=redactor.redact(given),
+                date=datetime.fromtimestamp(self._clock() / 1e6).date().isoformat(),
+                language=book.language,
+                grip=None if held is None else str(held),
+                budget=self._budget,
+            )
+        )
+        return await self._drive(driver, [])
+
+    def run_sync(self, request: str, **options: Any) -> Run:
+        """`run` for callers without an event loop; takes the same options."""
+        return asyncio.run(self.run(request, **options))
+
+    async def resume(self, run: str, *, answer: Json = None, answered: bool = False, by: str = "operator") -> Run:
+        """Take a run up again: after a crash, or with a person's `answer` (set `answered` to give null).
+
+        The run goes on with the procedure and tools it was started with. Raises `UserError` for an unknown run, one
+        that has ended, an answer that the question does not allow, or a missing answer.
+        """
+        events = await self._log.read(run)
+        if not events:
+            raise UserError(Text(f"there is no run '{run}'", f"没有运行“{run}”"), _RUNS_HINT)
+        started = events[0].body
+        procedure = Procedure.from_data(json.loads(await self._log.blob(started.procedure)))
+        specs = [ToolSpec.model_validate(item) for item in json.loads(await self._log.blob(started.tools))]
+        held = None if started.grip is None else Grip(started.grip)
+        machine = compile_procedure(procedure, {spec.name: spec for spec in specs}, held)
+        state = fold_all(events)
+        if state.outcome is not None:
+            raise UserError(
+                Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}"), _RUNS_HINT
+            )
+        driver, journal = self._driver(Book(machine, started.language), run, state.task)
+        journal.take_up(state)
+        await journal.load([v.blob for v in state.values.values() if isinstance(v, Reference)])
+        given = answered or answer is not None
+        question = state.cursor.question if state.cursor is not None else None
+        if question is None:
+            if given:
+                raise UserError(Text("the run asks nothing", "该运行没有提问"))
+            journal.emit(RunResumed(by=by))
+        elif not given:
+            raise UserError(Text("the run waits for an answer", "该运行在等待回答"), _ANSWER_HINT)
+        else:
+            self._answer(driver, journal, events, answer, by)
+        return await self._drive(driver, list(events))
+
+    def _answer(self, driver: Driver, journal: Journal, events: Sequence[Event], answer: Json, by: str) -> None:
+        asked = next(e for e in reversed(events) if e.body.kind == "human.asked")
+        schema = asked.body.answer_schema or {}
+        problems = validator(schema).problems(answer)
+        if problems:
+            listed = "; ".join(problems)
+            raise UserError(Text(f"the answer does not fit: {listed}", f"回答不合要求：{listed}"), _ANSWER_HINT)
+        journal.emit(HumanAnswered(answer=driver.redact(storable(answer)), by=by), asked.seq)
+
+    async def cancel(self, run: str, *, by: str = "operator") -> Run:
+        """End a run that has not ended as cancelled. Raises `UserError` for an unknown or ended run."""
+        events = await self._log.read(run)
+        if not events:
+            raise UserError(Text(f"there is no run '{run}'", f"没有运行“{run}”"), _RUNS_HINT)
+        state = fold_all(events)
+        if state.outcome is not None:
+            raise UserError(Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}"))
+        started = events[0].body
+        procedure = Procedure.from_data(json.loads(await self._log.blob(started.procedure)))
+        specs = [ToolSpec.model_validate(item) for item in json.loads(await self._log.blob(started.tools))]
+        book = Book(compile_procedure(procedure, {spec.name: spec for spec in specs}), started.language)
+        driver, journal = self._driver(book, run, state.task)
+        journal.take_up(state)
+        reason = packet(book, state).model_copy(update={"reason": f"cancelled by {by}"})
+        journal.emit(RunFinished(outcome=Outcome(kind="cancelled", packet=reason)))
+        await journal.flush()
+        return self._run(driver, list(events) + list(await self._log.read(run, state.seq)))
+
+    async def _choose(self, name: str | None) -> Procedure:
+        known = await self.procedures()
+        if name is None and len(known) == 1:
+            return next(iter(known.values()))
+        if name is not None and name in known:
+            return known[name]
+        listed = ", ".join(sorted(known))
+        if name is None:
+            raise UserError(
+                Text(f"there are {len(known)} procedures: {listed}", f"共有 {len(known)} 个流程：{listed}"),
+                Text("name one with `procedure=`", "请用 procedure= 指定一个"),
+            )
+        raise UserError(
+            Text(f"there is no procedure '{name}'", f"没有流程“{name}”"),
+            Text(f"known: {listed}", f"已有：{listed}"),
+        )
+
+    def _book(self, procedure: Procedure, grip: Grip | None) -> Book:
+        key = (procedure.id, grip)
+        if key not in self._books:
+            self._books[key] = Book(compile_procedure(procedure, self._specs or {}, grip))
+        return self._books[key]
+
+    def _driver(self, book: Book, run: str, task: str) -> tuple[Driver, Journal]:
+        journal = Journal(self._log, self._clock, self._subscribers, run, task)
+        redactor = Redactor(self._vault, run)
+        around = Surroundings(
+            self._model_for, self._catalogue, self._policy, self._screen, redactor, self._clock
+        )
+        return Driver(book, journal, around), journal
+
+    def _model_for(self, name: str | None) -> Model:
+        model = self._models.get(name) if name is not None else self._model
+        model = model or self._model
+        if model is None:
+            raise UserError(
+                Text("this step needs a model, and none is connected", "该步骤需要模型，但没有连接模型"),
+                Text('pass `model="local"` or another', "请传入 model=\"local\" 或其他模型"),
+            )
+        return model
+
+    async def _drive(self, driver: Driver, earlier: list[Event]) -> Run:
+        since = earlier[-1].seq if earlier else 0
+        await driver.drive()
+        return self._run(driver, [*earlier, *await self._log.read(driver.journal.run, since)])
+
+    def _run(self, driver: Driver, events: Sequence[Event]) -> Run:
+        state: State = driver.journal.state
+        reveal = driver.around.redactor.reveal
+        outcome = None
+        if state.outcome is not None:
+            outcome = Outcome.model_validate(reveal(state.outcome.model_dump(mode="json")))
+        question = None
+        if state.cursor is not None and state.cursor.question is not None:
+            asked = next(e for e in reversed(events) if e.body.kind == "human.asked")
+            question = str(reveal(asked.body.question))
+        return Run(state, events, outcome, question)
+
+
+def _document(item: ProcedureLike) -> Document:
+    if isinstance(item, Document):
+        return item
+    if isinstance(item, Procedure):
+        return Document(item, {}, f"<{item.id}>", "")
+    return read(item)
+
+
+def _sources(tools: Sequence[ToolLike]) -> list[ToolSource]:
+    functions = [item for item in tools if not hasattr(item, "specs")]
+    sources: list[Any] = [item for item in tools if hasattr(item, "specs")]
+    return [*sources, FunctionSource(functions)] if functions else sources
+
+
+def _checked_inputs(procedure: Procedure, given: dict[str, Json]) -> dict[str, Json]:
+    for name, value in given.items():
+        item = procedure.inputs.get(name)
+        if item is None or item.from_ is not None:
+            raise UserError(
+                Text(f"'{name}' is not an input that is passed", f"“{name}”不是可传入的输入"),
+                Text(f"inputs: {', '.join(procedure.inputs)}", f"输入：{'、'.join(procedure.inputs)}"),
+            )
+        problems = validator(item.schema_).problems(value)
+        if problems:
+            listed = "; ".join(problems)
+            raise UserError(Text(f"input '{name}': {listed}", f"输入“{name}”：{listed}"))
+    return {name: storable(value) for name, value in given.items()}
+
+
+_BROKEN = Text("the procedures do not pass their checks", "流程未通过检查")
+_BROKEN_HINT = Text("see the diagnostics, or run `sopwith check`", "请查看诊断，或运行 sopwith check")
+_RUNS_HINT = Text("`sopwith runs` lists the runs", "用 sopwith runs 查看所有运行")
+_ANSWER_HINT = Text("answer with `sopwith resume RUN --answer …`", "用 sopwith resume RUN --answer … 回答")

@@ -1,0 +1,105 @@
+"""The journal of one driven run: events are made, folded, shown to subscribers, and appended in batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sopwith.ir.event import Body, Event, Phase, PhaseEntered
+from sopwith.ir.value import Json, digest
+from sopwith.log.port import Log
+from sopwith.run.fold import begin, fold
+from sopwith.run.preview import is_long, preview
+from sopwith.run.state import State
+
+Subscriber = Callable[[Event, State], None]
+"""Called with every event as it happens, and the state after it."""
+
+Clock = Callable[[], int]
+"""Microseconds since 1970 UTC."""
+
+
+class Journal:
+    """Makes the events of one run. What was made and not yet appended is `pending`; `flush` appends it.
+
+    The events of a step that only read are appended in one transaction when it ends: what a crash can lose is only
+    what may be done again.
+    """
+
+    def __init__(self, log: Log, clock: Clock, subscribers: Sequence[Subscriber], run: str, task: str) -> None:
+        self.run = run
+        self.task = task
+        self._log = log
+        self._clock = clock
+        self._subscribers = subscribers
+        self._state: State | None = None
+        self._pending: list[Event] = []
+        self._blobs: dict[str, bytes] = {}
+        self._known: dict[str, bytes] = {}
+
+    @property
+    def state(self) -> State:
+        """The state after the last event, appended or not."""
+        if self._state is None:
+            raise ValueError("the run has no event yet")
+        return self._state
+
+    def take_up(self, state: State) -> None:
+        """Go on from a state that was folded from stored events."""
+        self._state = state
+
+    def emit(self, body: Body, cause: int | None = None, step: str | None = None) -> int:
+        """One more event, at the phase of the state and at `step` (by default the step instance of the state).
+
+        Returns its seq. Time never runs backwards within a run, whatever the clock does.
+        """
+        state = self._state
+        if state is None:
+            event = Event(self.task, self.run, 1, self._clock(), Phase.RECEIVE, None, cause, body)
+            state = begin(event)
+        else:
+            cursor = state.cursor
+            if step is None and cursor is not None and cursor.step:
+                step = cursor.instance
+            phase = body.name if isinstance(body, PhaseEntered) else state.phase
+            event = Event(self.task, self.run, state.seq + 1, max(self._clock(), state.at), phase, step, cause, body)
+            state = fold(state, event)
+        self._state = state
+        self._pending.append(event)
+        for subscriber in self._subscribers:
+            subscriber(event, state)
+        return event.seq
+
+    def keep(self, data: bytes, name: str | None = None) -> str:
+        """Keep `data` as a blob, to be appended with the next events. Returns its digest."""
+        key = name or digest(data)
+        if key not in self._known:
+            self._known[key] = data
+            self._blobs[key] = data
+        return key
+
+    def stored(self, value: Json) -> dict[str, Any]:
+        """How a (redacted) value goes into an event: itself, or its preview with a blob and a size."""
+        if not is_long(value):
+            return {"value": value}
+        data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        return {"value": preview(value), "blob": self.keep(data), "size": len(data.decode())}
+
+    async def load(self, blobs: Sequence[str]) -> None:
+        """Read blobs of earlier events, so that `blob` finds them."""
+        for name in blobs:
+            if name not in self._known:
+                self._known[name] = await self._log.blob(name)
+
+    def blob(self, name: str) -> bytes:
+        """The bytes of a blob that this run has kept or loaded."""
+        return self._known[name]
+
+    async def flush(self, *, durable: bool = False) -> None:
+        """Append what is pending. On an error nothing is appended, and nothing is forgotten."""
+        if self._pending:
+            await self._log.append(self.run, self._pending, self._blobs, durable=durable)
+            self._pending = []
+            self._blobs = {}
+

@@ -1,0 +1,58 @@
+"""The packet of a run that did not complete: what a person needs to take over."""
+
+from __future__ import annotations
+
+from sopwith.errors import Text
+from sopwith.ir.event import Packet
+from sopwith.run.book import Book
+from sopwith.run.state import Cursor, Reference, State
+
+HANDED_OVER = Text("the procedure hands over to a person at “{}”", "流程在“{}”转交人工")
+FAILED = Text("“{}” failed: {}", "“{}”失败：{}")
+UNKNOWN = Text("it is not known whether {} has acted", "无法确定 {} 是否已经执行")
+SCREENED = Text("the request met a rule for requests", "请求触发了请求规则")
+LATE = Text("the {} took longer than {:g} s", "{} 超过了 {:g} 秒")
+LIMIT = Text("the limit of {} is reached", "已达到 {} 的上限")
+CHECKED = Text("the output did not pass its check", "输出没有通过检查")
+STOPPED = Text("stopped", "已停止")
+
+
+def packet(book: Book, state: State, limit: str | None = None) -> Packet:
+    """Why the run stops, where, the way it came, its values (long ones as previews), and what is open."""
+    cursor = state.cursor
+    return Packet(
+        reason=_reason(book, state, cursor, limit),
+        step=cursor.step or None if cursor else None,
+        path=tuple(visited.step for visited in state.path),
+        values={
+            name: value.preview if isinstance(value, Reference) else value for name, value in state.values.items()
+        },
+        open=_open(book, cursor),
+        error=cursor.failed if cursor else None,
+    )
+
+
+def _reason(book: Book, state: State, cursor: Cursor | None, limit: str | None) -> str:
+    language = book.language
+    if limit is not None:
+        return LIMIT.in_(language).format(limit)
+    if state.timed_out is not None:
+        return LATE.in_(language).format(*state.timed_out)
+    if state.screened in ("deny", "escalate"):
+        return SCREENED.in_(language)
+    if state.verified is False:
+        return CHECKED.in_(language)
+    if cursor is None:
+        return STOPPED.in_(language)
+    node = book.machine.nodes.get(cursor.step)
+    title = node.step.title if node else cursor.step
+    if cursor.unknown:
+        return UNKNOWN.in_(language).format(cursor.tool)
+    if cursor.failed is not None:
+        return FAILED.in_(language).format(title, cursor.failed.message)
+    return HANDED_OVER.in_(language).format(title)
+
+
+def _open(book: Book, cursor: Cursor | None) -> tuple[str, ...]:
+    """Calls whose outcome is not known."""
+    return (cursor.tool,) if cursor is not None and cursor.unknown and cursor.tool else ()

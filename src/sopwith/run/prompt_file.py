@@ -1,0 +1,40 @@
+"""Prompts as files: each has a name, a language and a hash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from sopwith.ir.value import digest
+
+NAMES = ("strict", "free", "action", "choice", "answer", "inputs", "rejected", "task", "result")
+"""Every prompt file; each exists as `NAME.en.md` and `NAME.zh.md`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFile:
+    """One prompt text. `fill` puts values in the place of its `{names}`; values are not read again."""
+
+    name: str
+    language: str
+    text: str
+    hash: str
+
+    def fill(self, **values: str) -> str:
+        """The text with its names replaced."""
+        return self.text.format_map(values)
+
+
+@cache
+def prompt_file(name: str, language: str) -> PromptFile:
+    """The prompt file `name` in `language` ("en" or "zh")."""
+    folder = resources.files("sopwith.run").joinpath("prompts")
+    text = folder.joinpath(f"{name}.{language}.md").read_text(encoding="utf-8").rstrip("\n")
+    return PromptFile(name, language, text, digest(text.encode()))
+
+
+@cache
+def prompts_digest(language: str) -> str:
+    """One hash over all prompt files of a language: what a run is pinned to."""
+    return digest("".join(prompt_file(name, language).hash for name in NAMES).encode())

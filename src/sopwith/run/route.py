@@ -1,0 +1,116 @@
+"""The way on from a step: edges in their order, judgements as one choice, errors along `on_error`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from sopwith.errors import Text
+from sopwith.ir.event import Outcome, Phase
+from sopwith.ir.tool import ErrorData
+from sopwith.ir.value import Json
+from sopwith.lang.machine import CompiledEdge, Node
+from sopwith.models.reply import read_reply
+from sopwith.run.asking import judge_form, request_of
+from sopwith.run.book import Book
+from sopwith.run.decision import AskModel, Decision, EnterPhase, FailStep, Finish, RejectReply, TakeEdge
+from sopwith.run.lifecycle import REPLY_TRIES
+from sopwith.run.packet import packet
+from sopwith.run.state import Cursor, State
+from sopwith.run.values import Values, scope
+
+NO_EDGE = Text("no edge of the step fits, and it has no `otherwise`", "该步骤没有合适的分支，也没有 otherwise")
+DOUBTFUL = Text(
+    "the choice is too doubtful ({}), and the step has no `otherwise`", "选择的把握不足（{}），且该步骤没有 otherwise"
+)
+
+By = Literal["always", "when", "judge", "otherwise", "error"]
+
+
+def route(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
+    """The edge to take from a finished step, or the judgement to ask for first."""
+    if _doubtful_value(node, cursor):
+        return _otherwise(book, node, state, cursor)
+    judged: CompiledEdge | None = None
+    confidence: float | None = None
+    group = tuple(edge for edge in node.edges if edge.kind == "judge")
+    for edge in node.edges:
+        if edge.kind == "when":
+            if _true(edge, book, state, values):
+                return _take(book, state, edge, "when", edge.edge.when, confidence)
+        elif edge.kind == "judge":
+            if edge is group[0]:
+                chosen = _judged(book, node, group, state, cursor, values)
+                if not isinstance(chosen, tuple):
+                    return chosen
+                judged, confidence = chosen
+            if edge is judged:
+                return _take(book, state, edge, "judge", edge.edge.judge, confidence)
+        else:
+            return _take(book, state, edge, edge.kind, None, confidence)
+    return FailStep(ErrorData(code="no_edge", message=NO_EDGE.in_(book.language), step=node.step.id))
+
+
+def route_error(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
+    """The way on from a failed step: `on_error`, or the end as denied, or an escalation.
+
+    A step that was entered too often, and whose `on_error` led back to it, escalates: no loop is without end.
+    """
+    error = cursor.failed
+    if error is None:
+        raise ValueError("the step has not failed")
+    seen = state.changed(error=error)
+    if cursor.visit <= node.visits + 1:
+        for edge in node.on_error:
+            if edge.kind != "when" or _true(edge, book, seen, values):
+                return _take(book, state, edge, "error", error.code, None)
+    if error.code == "denied":
+        return Finish(Outcome(kind="denied", packet=packet(book, state)))
+    return EnterPhase(Phase.ESCALATE)
+
+
+def _judged(
+    book: Book, node: Node, group: tuple[CompiledEdge, ...], state: State, cursor: Cursor, values: Values
+) -> tuple[CompiledEdge | None, float | None] | Decision:
+    """The edge that the model chose (None: none of them, or too doubtful) and its confidence; or what to do first."""
+    form = judge_form(book, group)
+    if cursor.reply is None:
+        return AskModel("judge", request_of(book, node, form, state, values), node.step.model)
+    reading = read_reply(form.to_read(), cursor.reply.as_reply())
+    if reading.error is not None:
+        text = cursor.reply.text
+        final = len(cursor.rejections) + 1 >= REPLY_TRIES or text == cursor.rejected_text
+        return RejectReply(reading.error, reading.repairs, final)
+    index = int(reading.value)
+    least = node.step.min_confidence
+    if index >= len(group) or (least is not None and (cursor.confidence or 0.0) < least):
+        return None, cursor.confidence
+    return group[index], cursor.confidence
+
+
+def _doubtful_value(node: Node, cursor: Cursor) -> bool:
+    """Whether the step's value is a choice that the model was less sure of than the step demands."""
+    least = node.step.min_confidence
+    is_choice = node.kind == "returns" and bool(node.choices)
+    return is_choice and least is not None and (cursor.value_confidence or 0.0) < least
+
+
+def _otherwise(book: Book, node: Node, state: State, cursor: Cursor) -> Decision:
+    for edge in node.edges:
+        if edge.kind == "otherwise":
+            return _take(book, state, edge, "otherwise", None, cursor.value_confidence)
+    message = DOUBTFUL.in_(book.language).format(f"{cursor.value_confidence or 0:.2f}")
+    return FailStep(ErrorData(code="doubtful", message=message, step=node.step.id))
+
+
+def _true(edge: CompiledEdge, book: Book, state: State, values: Values) -> bool:
+    if edge.condition is None:
+        return False
+    known: Mapping[str, Json] = scope(state, book.procedure.inputs, edge.condition.names, values.true)
+    return edge.condition.evaluate(known) is True
+
+
+def _take(
+    book: Book, state: State, edge: CompiledEdge, by: By, label: str | None, confidence: float | None
+) -> Decision:
+    return TakeEdge(edge, by, state.visits.get(edge.edge.to, 0) + 1, label, confidence)

@@ -1,0 +1,77 @@
+"""A run as its caller sees it: outcome, path, events, and the context view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sopwith.ir.event import Event, Outcome
+from sopwith.ir.value import Json
+from sopwith.run.state import Reference, State, Visited
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run that has ended, or waits for somebody.
+
+    `outcome` (None while it waits) holds true values; events and state hold placeholders. `question` is what a person
+    is asked while the run is suspended.
+    """
+
+    state: State
+    events: Sequence[Event]
+    outcome: Outcome | None
+    question: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return self.state.run
+
+    @property
+    def status(self) -> str:
+        """`running`, `suspended`, or the kind of the outcome."""
+        return self.state.status
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The steps it went through, in order."""
+        return tuple(visited.step for visited in self.state.path)
+
+    @property
+    def visited(self) -> tuple[Visited, ...]:
+        """The path with how the run came to each step."""
+        return self.state.path
+
+    @property
+    def output(self) -> Json:
+        """The typed output, where the run completed."""
+        return None if self.outcome is None else self.outcome.output
+
+    @property
+    def context(self) -> Mapping[str, Json]:
+        """The run in the shape of the data protocol, see `context_view`."""
+        return context_view(self.state)
+
+
+def context_view(state: State) -> dict[str, Json]:
+    """`{task_id, state, input: {raw, parsed}, context, intermediate, output}`: a view, every name with its owner.
+
+    `intermediate` maps each name to `{value, owner}`; no step can overwrite another's name. Placeholders stay.
+    """
+    values: dict[str, Any] = {
+        name: {
+            "value": value.preview if isinstance(value, Reference) else value,
+            "owner": state.owners.get(name, ""),
+        }
+        for name, value in state.values.items()
+    }
+    return {
+        "task_id": state.task,
+        "state": str(state.phase),
+        "input": {"raw": state.request, "parsed": dict(state.inputs)},
+        "context": {"principal": state.principal.model_dump(mode="json"), "date": state.date, "run": state.run},
+        "intermediate": values,
+        "output": None if state.outcome is None else state.outcome.output,
+    }

@@ -1,0 +1,177 @@
+"""The state of a run: the fold of its events, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+from sopwith.ir.event import Outcome, Phase, Principal, Purpose, Verdict
+from sopwith.ir.tool import Effect, ErrorData
+from sopwith.ir.usage import Budget, Usage
+from sopwith.ir.value import Json
+from sopwith.models.port import ModelReply
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A long value: its blob, its size in characters, and a preview made of whole items."""
+
+    blob: str
+    size: int
+    preview: Json
+
+
+Stored = Any
+"""A stored value: plain JSON with placeholders, or a `Reference`."""
+
+
+class _Changed:
+    """`changed(**fields)`: a copy with other values, several times cheaper than `dataclasses.replace`."""
+
+    def changed(self, **fields: Any) -> Self:
+        """A copy of this with `fields` replaced."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy.__dict__.update(fields)
+        return copy
+
+
+@dataclass(frozen=True)
+class Reply(_Changed):
+    """A reply of the model that has not been acted on yet."""
+
+    text: str
+    name: str | None
+    extra: tuple[str, ...]
+    confidence: float | None
+    finish: Literal["stop", "length", "tool_calls", "other"]
+
+    def as_reply(self) -> ModelReply:
+        """The reply as the port gave it, for strict reading."""
+        return ModelReply(self.text, self.name, self.extra, self.confidence, finish=self.finish)
+
+
+@dataclass(frozen=True)
+class Cursor(_Changed):
+    """What is known about the step instance that the run is at. `decide` reads these facts from top to bottom."""
+
+    step: str
+    visit: int
+    entered_at: int
+    asked: Purpose | None = None
+    """A model request without a reply."""
+    reply: Reply | None = None
+    rejections: tuple[ErrorData, ...] = ()
+    rejected_text: str | None = None
+    confidence: float | None = None
+    """The confidence of the last choice."""
+    tool: str | None = None
+    arguments: Mapping[str, Json] | None = None
+    """Proposed arguments, with placeholders."""
+    verdict: Verdict | None = None
+    rule: str | None = None
+    judged: str | None = None
+    """The keyed hash of the arguments that were judged."""
+    approved: bool | None = None
+    started: int | None = None
+    """The seq of a call that was started and has no outcome."""
+    effect: Effect = Effect.READ
+    key: str | None = None
+    attempt: int = 0
+    unknown: bool = False
+    error: ErrorData | None = None
+    """The error of the last attempt; a retry may follow."""
+    question: str | None = None
+    answer: tuple[Json, str] | None = None
+    """A person's answer that has not been stored yet, and who gave it."""
+    done: bool = False
+    """The step's own work is done: its name has a value, or it has none."""
+    checked: bool | None = None
+    """How the step's `verify` came out."""
+    value_confidence: float | None = None
+    """The confidence of the step's own value, where it was a choice."""
+    timed_out: float | None = None
+    """The limit in seconds that the step has outlasted."""
+    failed: ErrorData | None = None
+    """Final: `on_error` or an escalation follows."""
+
+    @property
+    def instance(self) -> str:
+        """The name of the step instance: `id`, or `id#visit` from the second visit on."""
+        return self.step if self.visit == 1 else f"{self.step}#{self.visit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """One step of the path, and how the run came to it."""
+
+    step: str
+    visit: int
+    by: str = "start"
+    label: str | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One finished exchange of a transcript: what was sent as its tail, and the reply."""
+
+    tail: str
+    reply: str
+
+
+@dataclass(frozen=True)
+class State(_Changed):
+    """Everything that the next decision depends on. Text holds placeholders, long values are references."""
+
+    run: str
+    task: str
+    procedure_id: str
+    procedure: str
+    principal: Principal
+    request: str
+    date: str
+    language: str
+    budget: Budget
+    started_at: int
+    given: Mapping[str, Json] = field(default_factory=dict[str, Any])
+    seq: int = 0
+    at: int = 0
+    phase: Phase = Phase.RECEIVE
+    phase_at: int = 0
+    waited: int = 0
+    """Microseconds that the run has waited for others; they do not count."""
+    phase_waited: int = 0
+    step_waited: int = 0
+    suspended_at: int | None = None
+    screened: str | None = None
+    selected: bool = False
+    bound: bool = False
+    inputs: Mapping[str, Json] = field(default_factory=dict[str, Any])
+    values: Mapping[str, Stored] = field(default_factory=dict[str, Any])
+    owners: Mapping[str, str] = field(default_factory=dict[str, Any])
+    """Which step wrote a name."""
+    visits: Mapping[str, int] = field(default_factory=dict[str, Any])
+    cursor: Cursor | None = None
+    error: ErrorData | None = None
+    """The error that the run's path last followed."""
+    entered_by: Visited | None = None
+    path: tuple[Visited, ...] = ()
+    transcript: tuple[Exchange, ...] = ()
+    tail: str | None = None
+    """The tail of the open exchange of a transcript."""
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    verified: bool | None = None
+    """How the checks of the procedure and its output came out."""
+    timed_out: tuple[str, float] | None = None
+    """The scope (`phase` or `run`) and limit that the run has outlasted."""
+    outcome: Outcome | None = None
+
+    @property
+    def status(self) -> str:
+        """`running`, `suspended`, or the kind of the outcome."""
+        if self.outcome is not None:
+            return self.outcome.kind
+        return "running" if self.suspended_at is None else "suspended"

@@ -1,0 +1,98 @@
+"""What names stand for: as a model may see it (placeholders, previews), and as it truly is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import cast
+
+from sopwith.ir.procedure import Input
+from sopwith.ir.value import Json
+from sopwith.run.preview import is_long, preview
+from sopwith.run.state import Reference, State, Stored
+
+Load = Callable[[str], bytes]
+"""The bytes of a blob, by digest."""
+
+RevealText = Callable[[Json], Json]
+"""A value with its placeholders replaced by what they stand for."""
+
+
+class Values:
+    """Reads stored values. `load` gets a blob, `reveal` puts true values in the place of placeholders."""
+
+    def __init__(self, load: Load, reveal: RevealText) -> None:
+        self._load = load
+        self._reveal = reveal
+
+    def whole(self, stored: Stored) -> Json:
+        """The whole value, with placeholders."""
+        return json.loads(self._load(stored.blob)) if isinstance(stored, Reference) else stored
+
+    def true(self, stored: Stored) -> Json:
+        """The true value, for tools, policies and expressions."""
+        return self._reveal(self.whole(stored))
+
+
+IDENTITY = Values(lambda digest: b"null", lambda value: value)
+"""For states without placeholders and references."""
+
+
+def run_facts(state: State) -> dict[str, Json]:
+    """What expressions see as `run`. Placeholders are not replaced."""
+    principal = state.principal
+    return {
+        "id": state.run,
+        "date": state.date,
+        "request": state.request,
+        "principal": {"id": principal.id, "roles": list(principal.roles)},
+    }
+
+
+def _fact(state: State, source: str) -> Json:
+    value: Json = {"run": run_facts(state)}
+    for part in source.split("."):
+        value = cast("Mapping[str, Json]", value)[part] if isinstance(value, Mapping) else None
+    return value
+
+
+def input_values(state: State, inputs: Mapping[str, Input]) -> dict[str, Stored]:
+    """The values of all inputs that have one: facts of the run, and what was passed or extracted."""
+    known: dict[str, Stored] = {}
+    for name, item in inputs.items():
+        if item.from_ is not None:
+            known[name] = _fact(state, item.from_)
+        elif name in state.inputs:
+            known[name] = state.inputs[name]
+    return known
+
+
+def scope(
+    state: State, inputs: Mapping[str, Input], names: Iterable[str], convert: Callable[[Stored], Json]
+) -> dict[str, Json]:
+    """The values of `names` for an expression, each through `convert` (`Values.true` or `Values.whole`).
+
+    A name without a value is left out: the expression then fails with its name.
+    """
+    found: dict[str, Json] = {}
+    for name in names:
+        if name == "inputs":
+            found[name] = {key: convert(value) for key, value in input_values(state, inputs).items()}
+        elif name == "run":
+            found[name] = convert(run_facts(state))
+        elif name == "error":
+            if state.error is not None:
+                found[name] = state.error.model_dump(mode="json")
+        elif name in state.values:
+            found[name] = convert(state.values[name])
+    return found
+
+
+def shown(path: tuple[str, ...], state: State, inputs: Mapping[str, Input], values: Values) -> Json:
+    """What a model is shown for a path (`inputs.request`, `wish.kind`, `hits`): placeholders kept, long values previewed."""
+    head, *rest = path
+    found = scope(state, inputs, (head,), values.whole)
+    value: Json = found.get(head)
+    for part in rest:
+        value = cast("Mapping[str, Json]", value).get(part) if isinstance(value, Mapping) else None
+    return preview(value) if is_long(value) else value
