@@ -122,7 +122,7 @@ async def test_the_first_event_of_a_run_has_seq_1(log: Log) -> None:
 @pytest.mark.parametrize("stranger", [event(2, run="r2"), event(2, task="t2")], ids=["run", "task"])
 async def test_an_event_of_another_run_or_task_is_refused(log: Log, stranger: Event) -> None:
     await log.append("r1", [event(1)])
-    with pytest.raises(LogError, match="one run|given to run"):
+    with pytest.raises(LogError, match="given to run"):
         await log.append("r1", [stranger])
     assert len(await log.read("r1")) == 1
 
@@ -211,9 +211,18 @@ async def test_nesting_that_no_reader_follows_is_refused_at_write(log: Log) -> N
 
 @pytest.mark.parametrize(
     "value",
-    ["NaN and Infinity as words", [[{}] for _ in range(300)], "\x00\x7f\u2028\ufeff", 2**70, -0.0, 5e-324, 1e300, {"": None}],
+    [
+        "NaN and Infinity as words",
+        [[{}] for _ in range(300)],
+        "\x00\x7f\u2028\ufeff",
+        2**70,
+        -0.0,
+        5e-324,
+        1e300,
+        {"": None},
+    ],
     ids=lambda v: ascii(v)[:20],
-)  # fmt: skip
+)
 async def test_odd_values_come_back_exactly(log: Log, value: Any) -> None:
     await log.append("r1", [event(1, CallFinished(name="x", value=value))])
     (got,) = await log.read("r1")
@@ -244,17 +253,23 @@ def sample(kind: type) -> Any:
         "phase.entered": {"name": "VERIFY"},
         "run.finished": {"outcome": {"kind": "completed", "output": {"id": 7}}},
     }
-    text = dict.fromkeys(
-        ("procedure_id", "model", "prefix", "tail", "text", "tool", "rule", "arguments", "key", "name", "expression",
-         "to", "question", "by", "code", "message"), "词"
-    )  # fmt: skip
-    other = {
-        "purpose": "judge", "repairs": ["fence"], "error": {"code": "E", "message": "m"}, "verdict": "ask",
-        "ok": False, "answer": True, "scope": "step", "limit": 2.5, "started": 3, "good": False, "values": {"a": 1},
-    }  # fmt: skip
+    words = "procedure_id model prefix tail text tool rule arguments key name expression to question by code"
+    given: dict[str, Any] = dict.fromkeys(("message", *words.split()), "词") | {
+        "purpose": "judge",
+        "repairs": ["fence"],
+        "error": {"code": "E", "message": "m"},
+        "verdict": "ask",
+        "ok": False,
+        "answer": True,
+        "scope": "step",
+        "limit": 2.5,
+        "started": 3,
+        "good": False,
+        "values": {"a": 1},
+    }
     fields = {
-        n: {**text, **other}[n]
-        for n, f in kind.model_fields.items()
-        if f.is_required() and n in {**text, **other}
+        name: given[name]
+        for name, field in kind.model_fields.items()
+        if field.is_required() and name in given
     }
     return kind.model_validate(needed.get(kind.model_fields["kind"].default, fields))

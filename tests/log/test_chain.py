@@ -19,10 +19,17 @@ bodies = st.one_of(
     st.builds(StepFailed, error=st.builds(ErrorData, code=names, message=names)),
 )
 envelopes = st.builds(
-    Event, task=names, run=names, seq=st.integers(1, 99), at=st.integers(0, 2**60), phase=st.sampled_from(Phase),
-    step=st.none() | names, cause=st.none() | st.integers(1, 99), body=bodies,
+    Event,
+    task=names,
+    run=names,
+    seq=st.integers(1, 99),
+    at=st.integers(0, 2**60),
+    phase=st.sampled_from(Phase),
+    step=st.none() | names,
+    cause=st.none() | st.integers(1, 99),
+    body=bodies,
     hash=st.just(""),
-)  # fmt: skip
+)
 
 
 def chained(count: int = 5) -> list[Event]:

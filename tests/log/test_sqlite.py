@@ -1,4 +1,4 @@
-"""What only the store in a file can get wrong: other processes, full disks, strange files, tampering, kills."""
+"""What only a store in a file can get wrong: other processes, full disks, strange files, tampering, kills."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ async def test_closing_leaves_one_file(log: SqliteLog, path: Path) -> None:
 async def test_a_newer_store_is_refused(log: SqliteLog, path: Path) -> None:
     await log.close()
     sql(path, "PRAGMA user_version = 2")
-    with pytest.raises(LogError, match="version 2") as caught:
+    with pytest.raises(LogError, match="of version 2") as caught:
         SqliteLog(path)
     assert "upgrade" in caught.value.hint.en and "升级" in caught.value.hint.zh
 
@@ -268,13 +268,16 @@ async def test_a_missing_folder_is_made(tmp_path: Path) -> None:
     await log.close()
 
 
+def spoil(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:8192] + b"\xff" * (len(data) - 8192))
+
+
 async def test_a_damaged_file_says_so(log: SqliteLog, path: Path) -> None:
     for seq in range(1, 400):
         await log.append("r1", [event(seq, value="x" * 500)])
     await log.close()
-    data = bytearray(path.read_bytes())
-    data[8192:] = b"\xff" * (len(data) - 8192)
-    path.write_bytes(data)
+    spoil(path)
     damaged = SqliteLog(path)
     with pytest.raises(LogDamaged, match="damaged") as caught:
         await damaged.read("r1")
@@ -302,6 +305,7 @@ async def test_an_event_of_a_newer_kind_says_so(log: SqliteLog, path: Path) -> N
         "UPDATE event SET cause = NULL WHERE id & 255 = 3",
         "UPDATE event SET step = NULL WHERE id & 255 = 3",
         "UPDATE event SET phase = 999 WHERE id & 255 = 3",
+        "UPDATE event SET phase = kind WHERE id & 255 = 3",
         "UPDATE event SET hash = zeroblob(32) WHERE id & 255 = 3",
         "DELETE FROM event WHERE id & 255 = 3",
     ],

@@ -71,7 +71,7 @@ def check(run: str, task: str | None, last: int, events: Sequence[Event]) -> Non
         if event.run != run or event.task != task:
             raise LogError(
                 Text(
-                    f"an event of run {event.run} and task {event.task} was given to run {run} of task {task}",
+                    f"an event of run {event.run}, task {event.task} was given to run {run}, task {task}",
                     f"运行 {event.run}、任务 {event.task} 的事件被写入了任务 {task} 的运行 {run}",
                 ),
                 Text("append the events of one run at a time", "每次只追加一个运行的事件"),

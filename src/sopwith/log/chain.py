@@ -53,8 +53,8 @@ def links(previous: bytes, events: Sequence[Event], bodies: Sequence[bytes]) -> 
 def verify(events: Iterable[Event], previous: str = "") -> int | None:
     """The seq of the first event that does not follow from the ones before, or None where all is well.
 
-    `events` are consecutive events with their hashes; `previous` is the hash before the first of them where that
-    is not the start of a run.
+    `events` are consecutive events with their hashes; `previous` is the hash before the first, where that
+    is not the first of its run.
     """
     expected: int | None = None
     head = bytes.fromhex(previous) if previous else GENESIS

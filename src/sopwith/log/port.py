@@ -11,7 +11,7 @@ from sopwith.ir.event import Event
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run in a list: `status` is `running`, `suspended` or the kind of its outcome; times in microseconds."""
+    """One run in a list: `status` is `running`, `suspended` or the kind of its outcome; µs since 1970."""
 
     run: str
     task: str
@@ -26,13 +26,18 @@ class Log(Protocol):
     """An append-only store of events, by run. One contract suite holds for all of them."""
 
     async def append(
-        self, run: str, events: Sequence[Event], blobs: Mapping[str, bytes] | None = None, *, durable: bool = False
+        self,
+        run: str,
+        events: Sequence[Event],
+        blobs: Mapping[str, bytes] | None = None,
+        *,
+        durable: bool = False,
     ) -> str:
-        """Append `events`, whose seqs follow the last stored one without a gap, in one transaction; blobs by digest.
+        """Append `events`, whose seqs follow the last stored one without a gap, in one transaction.
 
-        Returns the hash of the last event. With `durable` it is synced to disk before this returns.
-        Raises `LogConflict` when the run has moved on, `LogError` when nothing can be written (disk full, locked);
-        then nothing of it is stored.
+        `blobs` are bytes by digest. Returns the hash of the last event. With `durable` it is synced to disk.
+        Raises `LogConflict` when the run has moved on, `ValueRefused` for a value that would not come back,
+        `LogError` when nothing can be written (disk full, locked); then nothing of the batch is stored.
         """
         ...
 

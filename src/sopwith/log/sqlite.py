@@ -1,7 +1,8 @@
-"""The event log in one SQLite file (WAL), used inline: an append costs some microseconds, a thread would cost more.
+"""The event log in one SQLite file (WAL), used inline: a thread would cost more than the append.
 
-Tables: `run` (one row a run), `name` (kinds, phases and steps, each text once), `event` (one row an event, keyed by
-one integer made of the run's number and the seq), `blob` (bytes by digest). The view `events` shows all in words.
+Tables: `run` (one row a run), `name` (kinds, phases and steps, each text once), `event` (one row an event,
+keyed by one integer made of the run's number and the seq), `blob` (bytes by digest). The view `events` shows
+them in words.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _HEAD = "SELECT id, hash FROM event WHERE id > ? AND id <= ? ORDER BY id DESC LI
 _READ = f"""SELECT id & {LAST_SEQ}, after, phase, step, cause, kind, body, hash FROM event
 WHERE id >= ? AND id <= ? ORDER BY id"""
 _RUNS = f"""SELECT run, task, procedure_id, status, e.id & {LAST_SEQ}, started_at, started_at + e.after
-FROM run r JOIN event e
-  ON e.id = (SELECT max(id) FROM event WHERE id > r.number << {RUN_BITS} AND id <= (r.number << {RUN_BITS}) + {LAST_SEQ})
+FROM run r JOIN event e ON e.id = (
+  SELECT max(id) FROM event WHERE id > r.number << {RUN_BITS} AND id <= (r.number << {RUN_BITS}) + {LAST_SEQ})
 ORDER BY r.number DESC LIMIT ?"""
 
 
@@ -74,7 +75,7 @@ class _Texts(dict[int | None, str]):
 
 
 class SqliteLog:
-    """A `Log` in the file `path`. Many processes may use one file; each waits up to `patience` seconds for its turn.
+    """A `Log` in the file `path`. Many processes may share it; each waits up to `patience` seconds.
 
     Raises `LogError` where the file is of another program or a newer version, damaged, or cannot be opened.
     """
@@ -264,14 +265,20 @@ class SqliteLog:
             if seq != expected:
                 raise batch.damaged(run, expected)
             body = batch.decode(run, seq, self._text(run, seq, kind), data)
-            place = Phase(self._text(run, seq, phase))
-            event = Event(run=run, task=task, seq=seq, at=started_at + since, phase=place, cause=cause, body=body,
-                          step=self._text(run, seq, step), hash=own.hex())  # fmt: skip
+            place = self._phase(run, seq, phase)
+            name = self._text(run, seq, step)
+            event = Event(task, run, seq, started_at + since, place, name, cause, body, own.hex())
             head = chain.link(head, event, data)
             if head != own:
                 raise batch.damaged(run, seq)
             events.append(event)
         return events
+
+    def _phase(self, run: str, seq: int, number: int) -> Phase:
+        try:
+            return Phase(self._text(run, seq, number))
+        except ValueError:
+            raise batch.damaged(run, seq) from None
 
     def _text(self, run: str, seq: int, number: int) -> str:
         try:

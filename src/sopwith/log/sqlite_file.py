@@ -32,8 +32,8 @@ CREATE TABLE event (
 );
 CREATE TABLE blob (digest BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
 CREATE VIEW events AS
-  SELECT r.task, r.run, e.id & {LAST_SEQ} AS seq, r.started_at + e.after AS at, p.text AS phase, s.text AS step,
-         e.cause, k.text AS kind, CAST(e.body AS TEXT) AS data, lower(hex(e.hash)) AS hash
+  SELECT r.task, r.run, e.id & {LAST_SEQ} AS seq, r.started_at + e.after AS at, p.text AS phase,
+         s.text AS step, e.cause, k.text AS kind, CAST(e.body AS TEXT) AS data, lower(hex(e.hash)) AS hash
   FROM event e JOIN run r ON r.number = e.id >> {RUN_BITS} JOIN name p ON p.number = e.phase
   JOIN name k ON k.number = e.kind LEFT JOIN name s ON s.number = e.step;
 """
@@ -106,7 +106,7 @@ def failure(path: Path, error: sqlite3.Error) -> LogError:
 
 
 def open_file(path: Path, patience: float) -> sqlite3.Connection:
-    """A connection to the store at `path`, which is made where there is none. Waits `patience` seconds for a lock."""
+    """A connection to the store at `path`, made where there is none. Waits `patience` seconds for a lock."""
     connection: sqlite3.Connection | None = None
     deadline = time.monotonic() + patience
     while True:
@@ -166,7 +166,7 @@ def _known(connection: sqlite3.Connection, path: Path) -> bool:
     if application == APPLICATION:
         raise LogError(
             Text(
-                f"the event log {path} has version {version} of its tables; this Sopwith knows version {VERSION}",
+                f"the event log {path} has tables of version {version}; this Sopwith knows {VERSION}",
                 f"事件日志 {path} 的表结构版本为 {version}，当前 Sopwith 只认识版本 {VERSION}",
             ),
             Text("upgrade Sopwith, or name another file", "请升级 Sopwith，或指定其他文件"),
