@@ -33,6 +33,10 @@ class Catalogue:
         listed = [spec.model_dump(mode="json") for spec in (await self.specs()).values()]
         return digest(canonical(listed))
 
+    def problems(self) -> list[Text]:
+        """What the sources have left out, and why."""
+        return [problem for source in self.sources for problem in getattr(source, "problems", ())]
+
     async def call(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
     ) -> ToolResult:

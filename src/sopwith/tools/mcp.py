@@ -1,0 +1,235 @@
+"""MCP servers over stdio as sources of tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from sopwith.errors import Text, ToolSourceError, UserError, ValueRefused
+from sopwith.ir.schema import validator
+from sopwith.ir.tool import Effect, ErrorData, ToolSpec
+from sopwith.ir.value import Json, storable
+from sopwith.tools.bounded import Bounded, OutOfTime
+from sopwith.tools.port import ToolResult
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult, Tool
+
+    from sopwith.tools.mcp_connection import Connection
+
+_CLOSE_SECONDS = 10.0
+
+
+class McpSource:
+    """The tools of one MCP server that is run as a child process. They are named `name.tool`.
+
+    The server starts when it is first needed and again after it has died. What it says about the effects of
+    its tools is a hint that anybody can write, so every tool is a `write`, unless `effects` says otherwise by
+    the tool's own name, or `trust` holds "annotations" and the tool is annotated as read-only.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: str,
+        args: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        *,
+        effects: Mapping[str, str] | None = None,
+        trust: Iterable[str] = (),
+        start_seconds: float = 30.0,
+    ) -> None:
+        self.name = name
+        self.command = command
+        self.args = tuple(args)
+        self.env = dict(env or {})
+        self.cwd = cwd
+        self.start_seconds = start_seconds
+        self.effects = {tool: _effect(name, tool, effect) for tool, effect in (effects or {}).items()}
+        self.trusted = "annotations" in set(trust)
+        self.notes: tuple[Text, ...] = ()
+        self._left_out: list[Text] = []
+        self._specs: dict[str, ToolSpec] | None = None
+        self._connection: Connection | None = None
+        self._ending: set[Connection] = set()
+        self._bounded = Bounded()
+
+    @property
+    def problems(self) -> list[Text]:
+        """What is not used, and why: keys of the configuration and, once they were read, tools."""
+        return [*self.notes, *self._left_out]
+
+    async def specs(self) -> Sequence[ToolSpec]:
+        """The tools, sorted by name, read once. Raises `ToolSourceError` when the server does not start."""
+        specs = await self._known()
+        return [specs[name] for name in sorted(specs)]
+
+    async def call(
+        self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
+    ) -> ToolResult:
+        """Call a tool; see `ToolSource.call`. `key` is not sent: MCP has no place for it."""
+        clock = asyncio.get_running_loop().time
+        end = None if seconds is None else clock() + seconds
+        try:
+            sent = cast("dict[str, Json]", storable(arguments))
+            # A server that does not start in time has not seen the call: an error also for a write.
+            spec = (await self._bounded.run(self._known(), seconds)).get(name)
+            if spec is None:
+                return _failed("unknown_tool", f"there is no tool {name}")
+            connection = await self._bounded.run(self._running(), None if end is None else end - clock())
+        except ValueRefused as error:
+            return _failed("invalid_arguments", error.message.en)
+        except ToolSourceError as error:
+            return _failed("unavailable", error.message.en)
+        except OutOfTime:
+            return _failed("unavailable", f"the MCP server {self.name} did not start within {seconds:g} s")
+        return await self._perform(connection, spec, sent, None if end is None else end - clock())
+
+    async def close(self) -> None:
+        """End the server. Bounded, also for a server that hangs."""
+        self._replace(None)
+        here = asyncio.get_running_loop()
+        ending = [connection for connection in self._ending if connection.loop is here]
+        for connection in ending:
+            connection.end()
+        if ending:
+            await asyncio.wait([connection.owner for connection in ending], timeout=_CLOSE_SECONDS)
+        await self._bounded.close()
+
+    async def _perform(
+        self, connection: Connection, spec: ToolSpec, arguments: dict[str, Json], seconds: float | None
+    ) -> ToolResult:
+        from mcp.shared.exceptions import MCPError
+
+        from sopwith.tools.mcp_connection import Lost
+
+        reading = spec.effect is Effect.READ
+        tool = spec.name.removeprefix(f"{self.name}.")
+        try:
+            result = await self._bounded.run(connection.call(tool, arguments), seconds)
+            return _result(result, spec)
+        except OutOfTime:
+            connection.question()
+            problem = _failed("timeout", f"{spec.name} took longer than it may")
+        except Lost as error:
+            said = f": {error}" if str(error) else ""
+            problem = _failed("server_lost", f"the MCP server {self.name} ended during the call{said}")
+        except MCPError as error:
+            return _failed("tool_error", error.message)
+        except Exception as error:  # the server has answered, with something that breaks its own promise
+            problem = _failed("invalid_result", f"{type(error).__name__}: {error}")
+        return problem if reading else ToolResult(unknown=True)
+
+    async def _known(self) -> dict[str, ToolSpec]:
+        if self._specs is None:
+            connection = await self._running()
+            if self._specs is None:
+                self._specs = self._read(connection)
+        return self._specs
+
+    async def _running(self) -> Connection:
+        connection_type = _connection_type()
+        while True:
+            current = self._connection
+            if current is None or not current.usable:
+                current = connection_type(self._server())
+                self._replace(current)
+            await current.ready()
+            if current.usable:
+                return current
+
+    def _replace(self, new: Connection | None) -> None:
+        """Let `new` take the calls from now on; the one before ends in the background."""
+        old, self._connection = self._connection, new
+        if old is not None and not old.owner.done() and old.loop is asyncio.get_running_loop():
+            self._ending.add(old)
+            old.owner.add_done_callback(lambda _: self._ending.discard(old))
+            old.retire()
+
+    def _server(self) -> Any:
+        from sopwith.tools.mcp_connection import Server
+
+        return Server(self.name, self.command, self.args, self.env, self.cwd, self.start_seconds)
+
+    def _read(self, connection: Connection) -> dict[str, ToolSpec]:
+        specs: dict[str, ToolSpec] = {}
+        problems = list(connection.left_out)
+        for tool in connection.tools:
+            try:
+                spec = self._spec(tool)
+            except UserError as error:
+                problems.append(Text(f"{tool.name}: {error.message.en}", f"{tool.name}：{error.message.zh}"))
+                continue
+            if spec.name in specs:
+                problems.append(Text(f"{tool.name}: listed twice", f"{tool.name}：重复列出"))
+            else:
+                specs[spec.name] = spec
+        problems += [
+            Text(
+                f"{name}: effects names it, but there is no such tool",
+                f"{name}：effects 中有它，但没有这个工具",
+            )
+            for name in self.effects
+            if f"{self.name}.{name}" not in specs
+        ]
+        self._left_out = [Text(f"{self.name}: {p.en}", f"{self.name}：{p.zh}") for p in problems]
+        return specs
+
+    def _spec(self, tool: Tool) -> ToolSpec:
+        input_schema = cast("dict[str, Json]", storable(tool.input_schema))
+        output_schema = cast("dict[str, Json] | None", storable(tool.output_schema))
+        for schema in (input_schema, output_schema):
+            if schema is not None:
+                validator(schema)
+        hints = tool.annotations if self.trusted else None
+        read_only = Effect.READ if hints and hints.read_only_hint else Effect.WRITE
+        return ToolSpec(
+            name=f"{self.name}.{tool.name}",
+            description=storable(tool.description or tool.title or ""),
+            input_schema=input_schema,
+            output_schema=output_schema,
+            effect=self.effects.get(tool.name, read_only),
+            idempotent=bool(hints and hints.idempotent_hint),
+        )
+
+
+def _connection_type() -> type[Connection]:
+    try:
+        from sopwith.tools.mcp_connection import Connection
+    except ModuleNotFoundError as error:
+        raise ToolSourceError(
+            Text("MCP servers need the package mcp", "使用 MCP 服务器需要安装 mcp"),
+            Text("Install it: pip install 'sopwith[mcp]'", "请安装：pip install 'sopwith[mcp]'"),
+        ) from error
+    return Connection
+
+
+def _effect(server: str, tool: str, effect: str) -> Effect:
+    if effect not in tuple(Effect):
+        raise UserError(
+            Text(
+                f"{server}: the effect {effect!r} of {tool} is unknown",
+                f"{server}：{tool} 的 effect {effect!r} 未知",
+            ),
+            Text("Write read, write or irreversible.", "请写 read、write 或 irreversible。"),
+        )
+    return Effect(effect)
+
+
+def _result(result: CallToolResult, spec: ToolSpec) -> ToolResult:
+    """The structured value where the tool declares one; else its text; else the list of its typed parts."""
+    parts = [part.model_dump(mode="json", by_alias=True, exclude_none=True) for part in result.content]
+    texts = [part["text"] for part in parts if part["type"] == "text"]
+    if result.is_error:
+        return _failed("tool_error", storable("\n".join(texts)) or "the tool failed and says no reason")
+    if spec.output_schema is not None:
+        return ToolResult(value=storable(result.structured_content))
+    if not parts:
+        return ToolResult()
+    return ToolResult(value=storable(texts[0] if len(texts) == len(parts) == 1 else parts))
+
+
+def _failed(code: str, message: str) -> ToolResult:
+    return ToolResult(error=ErrorData(code=code, message=message))

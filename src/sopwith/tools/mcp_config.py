@@ -1,0 +1,153 @@
+"""The `mcpServers` file that MCP clients share, read into sources of tools.
+
+    {"mcpServers": {"files": {
+        "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "${HOME}/docs"],
+        "env": {"LOG": "${LOG:-info}"}, "cwd": ".",
+        "effects": {"read_file": "read"}, "trust": ["annotations"]}}}
+
+`${NAME}` and `${NAME:-otherwise}` are read from the environment. `effects`, `trust` and `start_seconds` are
+Sopwith's own; keys that it does not know are left alone and reported in the source's `problems`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sopwith.errors import Text, ToolSourceError
+from sopwith.ir.tool import Effect
+from sopwith.ir.value import Json
+from sopwith.tools.mcp import McpSource
+
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_HINT = Text(
+    'The file looks like {"mcpServers": {"files": {"command": "npx", "args": ["…"]}}}.',
+    '文件形如 {"mcpServers": {"files": {"command": "npx", "args": ["…"]}}}。',
+)
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    command: str = Field(min_length=1)
+    args: list[str] = Field(default_factory=list)
+    env: dict[str, str] = Field(default_factory=dict)
+    cwd: str | None = None
+    type: str = "stdio"
+    disabled: bool = False
+    effects: dict[str, str] = Field(default_factory=dict)
+    trust: list[str] = Field(default_factory=list)
+    start_seconds: float = Field(default=30.0, gt=0)
+
+
+def mcp_sources(path: str | Path) -> list[McpSource]:
+    """A source for each server in the file at `path`, in its order; a relative `cwd` is relative to the file.
+
+    Raises `ToolSourceError`, with the file and the server, for what cannot be used. No server is started.
+    """
+    file = Path(path)
+    servers = _servers(file)
+    found: list[McpSource] = []
+    for name, value in servers.items():
+        entry = _entry(file, name, value)
+        if not entry.disabled:
+            found.append(_source(file, name, entry))
+    return found
+
+
+def _servers(file: Path) -> dict[str, Json]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ToolSourceError(
+            Text(f"{file} cannot be read: {error.strerror}", f"无法读取 {file}：{error.strerror}"), _HINT
+        ) from error
+    except json.JSONDecodeError as error:
+        where = f"{file}:{error.lineno}:{error.colno}"
+        raise ToolSourceError(
+            Text(f"{where} is not JSON: {error.msg}", f"{where} 不是 JSON：{error.msg}"), _HINT
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ToolSourceError(Text(f"{file} is not UTF-8", f"{file} 不是 UTF-8 编码"), _HINT) from error
+    servers = cast("dict[str, Json]", content).get("mcpServers") if isinstance(content, dict) else None
+    if not isinstance(servers, dict):
+        raise ToolSourceError(
+            Text(f"{file} has no object mcpServers", f"{file} 中没有 mcpServers 对象"), _HINT
+        )
+    return cast("dict[str, Json]", servers)
+
+
+def _entry(file: Path, name: str, value: Json) -> _Entry:
+    if isinstance(value, dict) and "command" not in value and "url" in value:
+        raise _refused(
+            file,
+            name,
+            Text("only servers that are run as a command are supported", "目前只支持以命令方式运行的服务器"),
+        )
+    try:
+        entry = _Entry.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "missing":
+            raise _refused(file, name, Text(f"{field} is missing", f"缺少 {field}")) from error
+        at = f"{field}: " if field else ""
+        raise _refused(file, name, Text(f"{at}{first['msg']}", f"{at}{first['msg']}")) from error
+    for tool, effect in entry.effects.items():
+        if effect not in tuple(Effect):
+            why = Text(f"effects.{tool}: {effect!r} is unknown", f"effects.{tool}：未知的 {effect!r}")
+            raise _refused(file, name, why)
+    if entry.type != "stdio":
+        why = Text(f"the type {entry.type} is not supported", f"不支持 {entry.type} 类型")
+        raise _refused(file, name, why)
+    return entry
+
+
+def _source(file: Path, name: str, entry: _Entry) -> McpSource:
+    def expand(text: str) -> str:
+        return _expand(file, name, text)
+
+    source = McpSource(
+        name,
+        expand(entry.command),
+        [expand(argument) for argument in entry.args],
+        {key: expand(value) for key, value in entry.env.items()},
+        None if entry.cwd is None else str(file.parent / Path(expand(entry.cwd)).expanduser()),
+        effects=entry.effects,
+        trust=entry.trust,
+        start_seconds=entry.start_seconds,
+    )
+    source.notes = tuple(
+        Text(f"{file}: {name}: {key} is not used", f"{file}：{name}：{key} 未被使用")
+        for key in entry.model_extra or {}
+    )
+    return source
+
+
+def _expand(file: Path, name: str, text: str) -> str:
+    def value(match: re.Match[str]) -> str:
+        otherwise: str | None = match[2]
+        found = os.environ.get(match[1], otherwise)
+        if found is None:
+            raise ToolSourceError(
+                Text(
+                    f"{file}: {name}: the environment has no {match[1]}",
+                    f"{file}：{name}：环境变量 {match[1]} 未设置",
+                ),
+                Text(
+                    f"Set {match[1]}, or write ${{{match[1]}:-otherwise}}.",
+                    f"请设置 {match[1]}，或写成 ${{{match[1]}:-默认值}}。",
+                ),
+            )
+        return found
+
+    return _REFERENCE.sub(value, text)
+
+
+def _refused(file: Path, name: str, why: Text) -> ToolSourceError:
+    return ToolSourceError(Text(f"{file}: {name}: {why.en}", f"{file}：{name}：{why.zh}"), _HINT)
