@@ -3,7 +3,7 @@ PYTHON ?= python3
 REQUEST ?= The sign-in page keeps saying that my password is wrong and I cannot remember it. How do I get back in?
 
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input install
+PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input install
 PROCEDURE := examples/support/procedure.yaml
 BENCHMARKS := overhead
 
