@@ -145,6 +145,7 @@ def test_resolve():
     assert resolve(root, "#/$defs/~0") == 2
     assert resolve(root, "#") is root
     assert resolve(root, "#/nothing") is None
+    assert resolve(root, "#anchor") is None
     assert resolve(root, "other.json") is None
 
 

@@ -136,7 +136,7 @@ class _Coercion:
 
 def resolve(root: Json, ref: str) -> Json:
     """What a local `$ref` (`#`, `#/$defs/node`, any JSON pointer) points to in `root`, or None."""
-    if not ref.startswith("#"):
+    if ref != "#" and not ref.startswith("#/"):
         return None
     node: Any = root
     for part in unquote(ref[1:]).split("/")[1:]:

@@ -1,0 +1,49 @@
+"""What every chat model is sent: a prompt as messages, and the actions that are legal now."""
+
+from __future__ import annotations
+
+from sopwith.errors import Text, UserError
+from sopwith.models.port import Action, ModelRequest, Prompt
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def messages(prompt: Prompt) -> list[dict[str, str]]:
+    """`prompt` as chat messages: the prefix as system text, the turns, the tail as the last user text."""
+    result = [{"role": "system", "content": prompt.prefix}] if prompt.prefix else []
+    for turn in prompt.turns:
+        result.append({"role": "user", "content": turn.user})
+        result.append({"role": "assistant", "content": turn.assistant})
+    result.append({"role": "user", "content": prompt.tail})
+    return result
+
+
+def legal_actions(request: ModelRequest) -> tuple[Action, ...]:
+    """The actions that the reply may choose, in the order of `legal`.
+
+    Raises `UserError` for a name without action.
+    """
+    by_name = {action.name: action for action in request.actions}
+    unknown = [name for name in request.legal if name not in by_name]
+    if unknown or not request.legal:
+        names = ", ".join(unknown)
+        raise UserError(
+            Text(f"no action is given for the legal names: {names}", f"合法名称没有对应的动作：{names}")
+        )
+    return tuple(by_name[name] for name in request.legal)
+
+
+def letters(request: ModelRequest) -> str:
+    """One letter per label of a choice.
+
+    Raises `UserError` when there are none, or more than there are letters.
+    """
+    count = len(request.labels)
+    if not 1 <= count <= len(LETTERS):
+        raise UserError(
+            Text(
+                f"a choice has 1 to {len(LETTERS)} labels, not {count}",
+                f"一次选择可有 1 到 {len(LETTERS)} 个标签，而不是 {count} 个",
+            )
+        )
+    return LETTERS[:count]
