@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, cast
 
@@ -16,12 +17,20 @@ from sopwith.expr.template import print_value
 from sopwith.expr.witness import Seeds, Uses, combine, variants
 from sopwith.ir.value import Json
 
-__all__ = ["TypeProblem", "check_types", "close", "result_shapes"]
+__all__ = ["Examination", "TypeProblem", "check_types", "close", "examine"]
 
 JsonSchema = dict[str, Json]
 
 _MOST_WITNESSES = 48
 _LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What was found out about an expression: what is wrong with it, and what it gives."""
+
+    problems: tuple[TypeProblem, ...]
+    result: Shapes
 
 
 def check_types(expression: Expression, types: Mapping[str, JsonSchema]) -> list[TypeProblem]:
@@ -30,18 +39,17 @@ def check_types(expression: Expression, types: Mapping[str, JsonSchema]) -> list
     First what can never work (names, fields, functions, operands), then, where nothing was found, what fails
     on values made from the schemas: a fraction, a null, a missing optional field.
     """
+    return list(examine(expression, types).problems)
+
+
+def examine(expression: Expression, types: Mapping[str, JsonSchema]) -> Examination:
+    """`check_types`, and what the expression gives as far as the schemas tell."""
     inference = Inference(_shapes(expression, types))
-    inference.of(expression.tree)
-    if inference.problems:
-        return sorted(dict.fromkeys(inference.problems), key=lambda problem: problem.column)
-    if inference.vague and expression.names:
-        return []
-    return _on_witnesses(expression, types)
-
-
-def result_shapes(expression: Expression, types: Mapping[str, JsonSchema]) -> Shapes:
-    """What the expression gives, as far as the schemas tell."""
-    return Inference(_shapes(expression, types)).of(expression.tree)
+    result = inference.of(expression.tree)
+    problems: Iterable[TypeProblem] = dict.fromkeys(inference.problems)
+    if not problems and not (inference.vague and expression.names):
+        problems = _on_witnesses(expression, types)
+    return Examination(tuple(sorted(problems, key=lambda problem: problem.column)), result)
 
 
 def _shapes(expression: Expression, types: Mapping[str, JsonSchema]) -> dict[str, Shapes]:

@@ -168,7 +168,7 @@ def _objects(maker: _Maker, node: Schema, root: Json, uses: Uses, depth: int) ->
 
 
 def combine(options: Sequence[Sequence[Json]], limit: int) -> list[tuple[Json, ...]]:
-    """All choices of one from each; beyond `limit` the first of each, then each option once beside the firsts.
+    """All choices of one from each; beyond `limit` at first each option once, beside the firsts of the rest.
 
     Room that is left is filled with other choices."""
     if any(not choices for choices in options):

@@ -1,0 +1,89 @@
+"""Values that a procedure binds (arguments, results) against the schema of what takes them.
+
+What is constant is judged by the schema itself; of an expression it is asked whether anything that it can
+give would be taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import cast
+
+from sopwith.errors import ExpressionError, UserError
+from sopwith.expr.shape import Schema, Shapes, flatten, kinds, of_kind, properties_of, shapes_of
+from sopwith.expr.template import parse_template
+from sopwith.ir.schema import validator
+from sopwith.ir.value import Json
+from sopwith.lang.document import Path
+
+Typed = Callable[[Path], Shapes]
+"""What the expression at a path gives."""
+
+
+def misfits(value: Json, schema: Json, root: Json, path: Path, typed: Typed) -> Iterator[tuple[Path, str]]:
+    """The places in `value` that `schema` (a part of `root`) does not admit, each with what it is about."""
+    try:
+        template = parse_template(value)
+    except ExpressionError:
+        return  # reported where expressions are read
+    if template.constant:
+        for problem in constant_problems(template.render({}), schema, root):
+            yield path, problem
+        return
+    if isinstance(value, str):
+        given = typed(path) if template.expressions[0].lone else of_kind("string")
+        if problem := _kind_problem(given, schema, root):
+            yield path, problem
+        return
+    node, root = flatten(cast("Schema", schema), root) if isinstance(schema, dict) else ({}, root)
+    if isinstance(value, dict):
+        if "map" not in (wanted := kinds(shapes_of(schema, root))) and "dyn" not in wanted:
+            yield path, f"must be {_words(shapes_of(schema, root))}, not object"
+        for key, item in cast("dict[str, Json]", value).items():
+            inner = properties_of(node).get(key, True)
+            yield from misfits(item, inner, root, (*path, key), typed)
+    elif isinstance(value, list):
+        for i, item in enumerate(cast("list[Json]", value)):
+            yield from misfits(item, node.get("items", True), root, (*path, i), typed)
+
+
+def constant_problems(value: Json, schema: Json, root: Json) -> tuple[str, ...]:
+    """What `schema` says against a constant; nothing where it cannot be used (reported elsewhere)."""
+    whole = schema
+    if isinstance(schema, dict) and isinstance(root, dict):
+        shared = {k: v for k, v in cast("Schema", root).items() if k in ("$schema", "$defs", "definitions")}
+        whole = {**shared, **cast("Schema", schema)}
+    try:
+        return tuple(problem.removeprefix("$: ") for problem in validator(whole).problems(value))
+    except UserError:
+        return ()
+
+
+def _kind_problem(given: Shapes, schema: Json, root: Json) -> str | None:
+    wanted = shapes_of(schema, root, 1)
+    have, want = kinds(given), kinds(wanted)
+    if not have or not want or "dyn" in have | want:
+        return None
+    have_json = {_JSON.get(kind, kind) for kind in have}
+    want_json = {_JSON.get(kind, kind) for kind in want}
+    if not (have_json & want_json) and not ("integer" in have_json and "number" in want_json):
+        return f"must be {_words(wanted)}, not {_words(given)}"
+    legal = [value for shape in wanted for value in shape.values or ()]
+    listed = [value for shape in given for value in shape.values or ()]
+    closed = all(s.values is not None for s in (*wanted, *given))
+    if closed and legal and listed and not any(value in legal for value in listed):
+        return f"can only be {', '.join(map(str, listed))}, which is none of {', '.join(map(str, legal))}"
+    return None
+
+
+_JSON = {
+    "int": "integer", "uint": "integer", "double": "number", "bool": "boolean", "list": "array",
+    "map": "object", "timestamp": "string", "duration": "string",
+}  # fmt: skip
+
+
+def _words(shapes: Shapes) -> str:
+    names = dict.fromkeys(_JSON.get(shape.kind, shape.kind) for shape in shapes)
+    if "number" in names:
+        names.pop("integer", None)
+    return " or ".join(names)

@@ -1,0 +1,109 @@
+"""The edges of a step: exactly one of them is taken, and each of them can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sopwith.errors import ExpressionError, Text
+from sopwith.expr.expression import parse
+from sopwith.ir.diagnostic import Diagnostic
+from sopwith.ir.procedure import Edge
+from sopwith.lang.check.subject import Subject
+from sopwith.lang.document import Path
+
+
+def problems(subject: Subject) -> Iterator[Diagnostic]:
+    """SW208 to SW213."""
+    for name, step in subject.steps.items():
+        for key, edges in (("next", step.next), ("on_error", step.on_error)):
+            if edges:
+                yield from _of(subject, ("steps", name, key), edges, needs_otherwise=key == "next")
+
+
+def _of(
+    subject: Subject, path: Path, edges: tuple[Edge, ...], *, needs_otherwise: bool
+) -> Iterator[Diagnostic]:
+    for i, edge in enumerate(edges):
+        if (edge.when is not None) + (edge.judge is not None) + edge.otherwise > 1:
+            yield subject.error("SW213", (*path, i), *_SEVERAL_CONDITIONS)
+    others = [i for i, edge in enumerate(edges) if edge.otherwise]
+    for i in others[1:]:
+        yield subject.error("SW208", (*path, i, "otherwise"), *_SEVERAL_OTHERWISE)
+    if others and others[0] < len(edges) - 1 and len(others) == 1:
+        yield subject.error("SW211", (*path, others[0], "otherwise"), *_OTHERWISE_LAST)
+    always = [
+        i for i, edge in enumerate(edges) if edge.when is None and edge.judge is None and not edge.otherwise
+    ]
+    if len(edges) > 1:
+        for i in always:
+            yield subject.error("SW212", (*path, i, "to"), *_UNCONDITIONAL)
+    if needs_otherwise and not others and not always:
+        yield subject.error("SW209", path, *_NO_OTHERWISE)
+    yield from _never_taken(subject, path, edges)
+
+
+def _never_taken(subject: Subject, path: Path, edges: tuple[Edge, ...]) -> Iterator[Diagnostic]:
+    """Edges behind one that is always taken, conditions that are always false or that were there before."""
+    seen: dict[str, int] = {}
+    for i, edge in enumerate(edges):
+        if edge.when is None:
+            continue
+        value = _constant(edge.when)
+        source = " ".join(edge.when.split())
+        where = (*path, i, "when")
+        if value is False:
+            message = Text("this condition is always false", "该条件永远为 false")
+            yield subject.error("SW210", where, message, _REMOVE)
+        elif value is True and i < len(edges) - 1:
+            message = Text(
+                "this condition is always true: the edges after it are never taken",
+                "该条件永远为 true：后面的边永远不会被选中",
+            )
+            yield subject.error("SW210", where, message, _REMOVE)
+            return
+        elif source in seen:
+            message = Text(
+                f"edge {seen[source] + 1} has the same condition and is taken first",
+                f"第 {seen[source] + 1} 条边的条件相同，会先被选中",
+            )
+            yield subject.error("SW210", where, message, _REMOVE)
+        seen.setdefault(source, i)
+
+
+def _constant(source: str) -> bool | None:
+    """The value of a condition that reads nothing."""
+    try:
+        expression = parse(source)
+    except ExpressionError:
+        return None
+    value = expression.attempt({}) if not expression.names else None
+    return value if isinstance(value, bool) else None
+
+
+_REMOVE = Text("Correct the condition, or remove an edge.", "请改正条件，或删除一条边。")
+_SEVERAL_CONDITIONS = (
+    Text(
+        "an edge has at most one of 'when', 'judge' and 'otherwise'",
+        "一条边至多有 when、judge、otherwise 之一",
+    ),
+    Text("Split it into several edges.", "请拆成多条边。"),
+)
+_SEVERAL_OTHERWISE = (
+    Text("'otherwise' occurs more than once", "otherwise 出现多次"),
+    Text("Keep one; give the others a condition.", "请只保留一个，其余写成条件。"),
+)
+_OTHERWISE_LAST = (
+    Text("'otherwise' stands before other edges", "otherwise 写在其他边之前"),
+    Text("Move it to the end: edges are tried in order.", "请移到最后：边按顺序尝试。"),
+)
+_UNCONDITIONAL = (
+    Text("this edge has no condition, but it is not the only one", "该边没有条件，但不是唯一的边"),
+    Text(
+        "Give it a 'when' or 'judge', or write it as '- otherwise: …' at the end.",
+        "请加 when 或 judge，或写成最后的“- otherwise: …”。",
+    ),
+)
+_NO_OTHERWISE = (
+    Text("no edge is left when no condition holds", "所有条件都不成立时无路可走"),
+    Text("Add '- otherwise: …' as the last edge.", "请在最后加上“- otherwise: …”。"),
+)

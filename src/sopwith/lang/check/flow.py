@@ -1,0 +1,156 @@
+"""Which names have a value where: over all paths of the graph, by fixpoint.
+
+Two facts per point, as bits. *Must*: the names that have a value on every path. *May*: the steps whose value
+may be there under the name that they write. A failing step leaves its own name without a value and sets
+`error`; both hold on what follows its `on_error` edges, and `error` stays until the end.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import NamedTuple
+
+from sopwith.ir.procedure import Procedure
+from sopwith.lang.graph import Graph
+
+ERROR = "error"
+
+
+class Known(NamedTuple):
+    """What is known at one point: names that surely have a value, steps whose value may be there."""
+
+    must: int
+    may: int
+
+
+@dataclass(slots=True)
+class Flow:
+    """The facts of a procedure.
+
+    `before`, `after` and `failed` tell what is known on entering a step, after its work and after its failure;
+    steps that the start does not reach are not in them. `names` are the bits of `Known.must`, `writers` those
+    of `Known.may`; `by_name` are the steps that write a name.
+    """
+
+    names: dict[str, int]
+    writers: dict[str, int]
+    by_name: dict[str, tuple[str, ...]]
+    before: dict[str, Known] = field(default_factory=dict[str, Known])
+    after: dict[str, Known] = field(default_factory=dict[str, Known])
+    failed: dict[str, Known] = field(default_factory=dict[str, Known])
+
+    def has(self, known: Known, name: str) -> bool:
+        """Whether `name` has a value on every path to this point."""
+        return bool(known.must & self.names.get(name, 0))
+
+    def names_at(self, known: Known) -> list[str]:
+        """The names that have a value on every path to this point."""
+        return [name for name, bit in self.names.items() if known.must & bit]
+
+    def sources(self, known: Known, name: str) -> list[str]:
+        """The steps that may have written the value of `name` at this point."""
+        return [step for step in self.by_name.get(name, ()) if known.may & self.writers[step]]
+
+
+def join(points: Iterable[Known]) -> Known | None:
+    """What is known where several paths meet."""
+    found = list(points)
+    if not found:
+        return None
+    return reduce(lambda one, two: Known(one.must & two.must, one.may | two.may), found)
+
+
+def flow(procedure: Procedure, graph: Graph) -> Flow:
+    """The facts of `procedure`."""
+    found = _empty(procedure)
+    if procedure.start not in procedure.steps:
+        return found
+    changed = deque([procedure.start])
+    waiting = {procedure.start}
+    found.before[procedure.start] = Known(0, 0)
+    rank = {step: i for i, step in enumerate(graph.order)}
+    while changed:
+        step = changed.popleft()
+        waiting.discard(step)
+        _pass_through(procedure, found, step)
+        news: list[str] = []
+        for to, known in _ways(procedure, found, step):
+            old = found.before.get(to)
+            new = known if old is None else Known(old.must & known.must, old.may | known.may)
+            if new != old:
+                found.before[to] = new
+                if to not in waiting:
+                    waiting.add(to)
+                    news.append(to)
+        changed.extend(sorted(news, key=rank.__getitem__))
+    return found
+
+
+def _empty(procedure: Procedure) -> Flow:
+    by_name: dict[str, list[str]] = {}
+    for name, step in procedure.steps.items():
+        if step.writes is not None:
+            by_name.setdefault(step.writes, []).append(name)
+    names = {name: 1 << i for i, name in enumerate(dict.fromkeys((*by_name, ERROR)))}
+    writers = {step: 1 << i for i, step in enumerate(s for steps in by_name.values() for s in steps)}
+    return Flow(names, writers, {name: tuple(steps) for name, steps in by_name.items()})
+
+
+def _pass_through(procedure: Procedure, found: Flow, step: str) -> None:
+    """What is known after `step` and after its failure, from what is known before it."""
+    must, may = found.before[step]
+    name = procedure.steps[step].writes
+    error = found.names[ERROR]
+    if name is None:
+        found.after[step] = Known(must, may)
+        found.failed[step] = Known(must | error, may)
+        return
+    bit = found.names[name]
+    others = may
+    for writer in found.by_name[name]:
+        others &= ~found.writers[writer]
+    found.after[step] = Known(must | bit, others | found.writers[step])
+    found.failed[step] = Known((must & ~bit) | error, others)
+
+
+def _ways(procedure: Procedure, found: Flow, step: str) -> Iterator[tuple[str, Known]]:
+    for edges, known in (
+        (procedure.steps[step].next, found.after[step]),
+        (procedure.steps[step].on_error, found.failed[step]),
+    ):
+        for edge in edges:
+            if edge.to in procedure.steps:
+                yield edge.to, known
+
+
+def path_without(procedure: Procedure, found: Flow, name: str, goal: str) -> tuple[str, ...]:
+    """The shortest path from the start to `goal` at whose end `name` has no value; empty if there is none."""
+    start: tuple[str, bool] = (procedure.start, False)
+    came: dict[tuple[str, bool], tuple[str, bool] | None] = {start: None}
+    queue: deque[tuple[str, bool]] = deque([start])
+    while queue:
+        at = queue.popleft()
+        step, has = at
+        if step == goal and not has:
+            return tuple(_back(came, at))
+        own = procedure.steps[step].writes == name
+        for edges, failed in ((procedure.steps[step].next, False), (procedure.steps[step].on_error, True)):
+            now: bool = (name == ERROR or (has and not own)) if failed else (has or own)
+            for edge in edges:
+                to = (edge.to, now)
+                if edge.to in procedure.steps and to not in came:
+                    came[to] = at
+                    queue.append(to)
+    return ()
+
+
+def _back(came: dict[tuple[str, bool], tuple[str, bool] | None], at: tuple[str, bool]) -> list[str]:
+    steps: list[str] = []
+    here: tuple[str, bool] | None = at
+    while here is not None:
+        steps.append(here[0])
+        here = came[here]
+    return steps[::-1]

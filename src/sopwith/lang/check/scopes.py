@@ -1,0 +1,78 @@
+"""The names that an expression can read where it stands, with their types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sopwith.expr.expression import Expression
+from sopwith.expr.types import Examination, examine
+from sopwith.ir.procedure import Procedure
+from sopwith.ir.tool import ToolSpec
+from sopwith.lang.check.flow import ERROR, Flow, Known, join
+from sopwith.lang.check.sites import Site
+from sopwith.lang.check.types import ERROR as ERROR_TYPE
+from sopwith.lang.check.types import RUN, Schema, inputs_type, joined, step_type
+
+
+class Scopes:
+    """What is known at each site. Everything is derived once and remembered."""
+
+    def __init__(self, procedure: Procedure, flow: Flow, tools: Mapping[str, ToolSpec] | None) -> None:
+        self._procedure = procedure
+        self._flow = flow
+        self._tools = tools or {}
+        self._joined: dict[tuple[str, ...], Schema] = {}
+        self._ended: Known | None = join(
+            flow.after[name]
+            for name, step in procedure.steps.items()
+            if step.end == "complete" and name in flow.after
+        )
+        self._examined: dict[Site, Examination | None] = {}
+        self.fixed: dict[str, Schema] = {"inputs": inputs_type(procedure), "run": RUN}
+        """The names that have a value everywhere."""
+
+    def known(self, site: Site) -> Known | None:
+        """What is known where `site` is evaluated; None where that is never."""
+        if site.step is None:
+            return self._ended
+        at = {"before": self._flow.before, "after": self._flow.after, "failed": self._flow.failed}
+        return at.get(site.moment, self._flow.after).get(site.step)
+
+    def examine(self, site: Site) -> Examination | None:
+        """What is wrong with the expression at `site` and what it gives; None where a name has no value."""
+        if site not in self._examined:
+            self._examined[site] = self._examine(site)
+        return self._examined[site]
+
+    def _examine(self, site: Site) -> Examination | None:
+        if not isinstance(site.found, Expression):
+            return None
+        types = self._types(site, site.found)
+        return None if types is None else examine(site.found, types)
+
+    def _types(self, site: Site, expression: Expression) -> dict[str, Schema] | None:
+        """The types of the names that `expression` reads; None where one of them has no value."""
+        known = self.known(site)
+        if known is None:
+            return None
+        found: dict[str, Schema] = {}
+        for name in expression.names:
+            if name in self.fixed:
+                found[name] = self.fixed[name]
+            elif not self._flow.has(known, name):
+                return None
+            elif name == ERROR:
+                found[name] = ERROR_TYPE
+            else:
+                found[name] = self._written(tuple(self._flow.sources(known, name)))
+        return found
+
+    def _written(self, steps: tuple[str, ...]) -> Schema:
+        """The type of a name that one of `steps` has written."""
+        if steps not in self._joined:
+            types = [
+                step_type(step, self._tools.get(step.tool or ""))
+                for step in (self._procedure.steps[s] for s in steps)
+            ]
+            self._joined[steps] = joined(types)
+        return self._joined[steps]

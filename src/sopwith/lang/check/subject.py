@@ -1,0 +1,110 @@
+"""What is checked: a procedure with the places of its parts, its tools, and what all rules need to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from sopwith.errors import NO_HINT, Text
+from sopwith.expr.shape import DYN, Shapes
+from sopwith.expr.types import close
+from sopwith.ir.diagnostic import Diagnostic, Place, Severity
+from sopwith.ir.procedure import Procedure, Step
+from sopwith.ir.tool import ToolSpec
+from sopwith.lang.check.flow import Flow, flow
+from sopwith.lang.check.scopes import Scopes
+from sopwith.lang.check.sites import Site, sites
+from sopwith.lang.document import Document, Path
+from sopwith.lang.graph import Graph, graph
+
+__all__ = ["Subject", "close"]
+
+
+class Subject:
+    """A document under check. `tools` is None where they are not known: then nothing is said about them."""
+
+    def __init__(self, document: Document, tools: Mapping[str, ToolSpec] | None) -> None:
+        self.document = document
+        self.procedure: Procedure = document.procedure
+        self.tools = tools
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Who follows whom."""
+        return graph(self.procedure)
+
+    @cached_property
+    def flow(self) -> Flow:
+        """Which names have a value where."""
+        return flow(self.procedure, self.graph)
+
+    @cached_property
+    def sites(self) -> tuple[Site, ...]:
+        """Every expression of the procedure."""
+        return tuple(sites(self.procedure))
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        """What expressions can read where they stand."""
+        return Scopes(self.procedure, self.flow, self.tools)
+
+    @cached_property
+    def _lone(self) -> dict[Path, Site]:
+        return {site.path: site for site in self.sites if site.role == "value"}
+
+    def gives(self, path: Path) -> Shapes:
+        """What the lone expression at `path` gives; `dyn` where it is wrong anyway."""
+        site = self._lone.get(path)
+        found = None if site is None else self.scopes.examine(site)
+        return DYN if found is None or found.problems else found.result
+
+    @property
+    def steps(self) -> Mapping[str, Step]:
+        """The steps by their ids."""
+        return self.procedure.steps
+
+    def tool(self, step: Step) -> ToolSpec | None:
+        """The tool of `step`, where it is known."""
+        return None if step.tool is None or self.tools is None else self.tools.get(step.tool)
+
+    def error(
+        self, code: str, path: Path, message: Text, hint: Text = NO_HINT, column: int = 0
+    ) -> Diagnostic:
+        """An error at `path`; `column` is one-based within the text that stands there (0: its beginning)."""
+        return self._diagnostic(Severity.ERROR, code, path, message, hint, column)
+
+    def warning(self, code: str, path: Path, message: Text, hint: Text = NO_HINT) -> Diagnostic:
+        """A warning at `path`."""
+        return self._diagnostic(Severity.WARNING, code, path, message, hint, 0)
+
+    def _diagnostic(
+        self, severity: Severity, code: str, path: Path, message: Text, hint: Text, column: int
+    ) -> Diagnostic:
+        step = str(path[1]) if len(path) > 1 and path[0] == "steps" else None
+        return Diagnostic(
+            code=code,
+            severity=severity,
+            place=self._place(path, column),
+            message=message,
+            hint=hint,
+            step=step,
+        )
+
+    def _place(self, path: Path, column: int) -> Place:
+        """Where `path` stands; inside its text only where that text is written on one line just as it is."""
+        place = self.document.place(*path)
+        if column < 1 or path not in self.document.places:
+            return place
+        line = self._lines[place.line - 1] if place.line <= len(self._lines) else ""
+        text = line[place.column - 1 :]
+        if text[:1] in ("|", ">", ""):
+            return place
+        quoted = text[0] in "\"'"
+        shift = column - 1 + quoted
+        if shift >= len(text) or (quoted and ("\\" in text[:shift] or "''" in text[:shift])):
+            return place
+        return place.model_copy(update={"column": place.column + shift})
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.document.text.splitlines()
