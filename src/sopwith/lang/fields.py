@@ -33,7 +33,8 @@ from sopwith.lang.kinds import (
 
 EDGE_WORDS = {
     "if": "when", "condition": "when", "case": "when", "goto": "to", "then": "to", "step": "to",
-    "target": "to", "next": "to", "else": "otherwise", "default": "otherwise", "条件": "when", "否则": "otherwise",
+    "target": "to", "next": "to", "else": "otherwise", "default": "otherwise",
+    "条件": "when", "否则": "otherwise",
 }  # fmt: skip
 STEP_WORDS = {
     "title": "name", "description": "do", "prompt": "do", "instruction": "do", "instructions": "do",
@@ -174,8 +175,6 @@ STEP: Mapping[str, Kind] = {
     "result": mapping,
 }
 
-KIND_KEYS = ("tool", "answer", "ask", "wait", "call", "script", "code")
-
 
 def step(reading: Reading, path: Path, value: Json) -> Json:
     """A step; its id is the key it stands under."""
@@ -191,15 +190,6 @@ def step(reading: Reading, path: Path, value: Json) -> Json:
     read = fields(reading, path, value, STEP, (), STEP_WORDS)
     if read is SKIP:
         return SKIP
-    kinds = [key for key in KIND_KEYS if key in read]
-    if len(kinds) > 1:
-        listed = ", ".join(kinds)
-        reading.problem(
-            "SW114",
-            (*path, kinds[1]),
-            Text(f"a step does one thing; this one has {listed}", f"一个步骤只做一件事，这里有 {listed}"),
-            Text("write one step for each, joined by 'next'", "请分成多个步骤，用 next 相连"),
-        )
     return {"id": str(path[-1]), **cast("dict[str, Json]", read)}
 
 

@@ -46,7 +46,7 @@ def _edge(edge: _Mapping) -> _Mapping:
 
 
 def canonical(data: _Mapping, comments: Comments | None = None) -> _Mapping:
-    """The YAML form `data` in canonical order and spelling. Parts with a comment inside keep their long form."""
+    """The YAML form `data` in canonical order and spelling. A part with a comment keeps its long form."""
     held = comments or Comments()
     result = _ordered(data, PROCEDURE)
     _shorten_timeout(result)

@@ -41,7 +41,7 @@ _QUOTE = Text("put it in quotes: '{}'", "请加引号：'{}'")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Where a key or a list item begins: its path, the offset in the text, and whether it is inside brackets."""
+    """Where a key or a list item begins: its path, its offset, and whether it is inside brackets."""
 
     path: Path
     offset: int
@@ -67,7 +67,7 @@ class Tree:
 
 
 def read_tree(text: str, problems: Problems) -> Tree:
-    """The tree of `text`; what is wrong with it goes to `problems`, and the part that it touches is left out."""
+    """The tree of `text`; what is wrong with it goes to `problems`, and that part is left out."""
     if len(text) > MAX_CHARACTERS:
         problems.add(
             "SW102",

@@ -1,0 +1,61 @@
+"""A procedure from a file or a text, in whichever form it is written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sopwith.errors import Text, UserError
+from sopwith.lang.document import Document
+from sopwith.lang.routine import read_routine
+from sopwith.lang.yaml import read_yaml
+
+_ROUTINE = re.compile(r"(?im)^[\s\-*•]*(?:(?:step|步骤)\s*[0-9０-９]|(?:branch|分支)\s*[0-9０-９])")
+_YAML = re.compile(r"(?m)^(?:schema|id|steps|start)\s*:")
+_YAML_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+_TEXT_SUFFIXES = frozenset({".txt", ".md", ".routine"})
+
+
+def read(path_or_text: Path | str, file: str | None = None) -> Document:
+    """The procedure in a file (a `Path`, or a text of one line that names one) or in a text.
+
+    The form is told by the suffix, else by the content: YAML, or Routine text. `file` is the name for places.
+    Raises `ProcedureError` for what cannot be read as a procedure and `UserError` for a file that cannot be
+    opened.
+    """
+    if isinstance(path_or_text, Path):
+        return _parse(_open(path_or_text), file or str(path_or_text))
+    if _names_a_file(path_or_text):
+        return _parse(_open(Path(path_or_text)), file or path_or_text)
+    return _parse(path_or_text, file or "<text>")
+
+
+def _names_a_file(text: str) -> bool:
+    known = "\n" not in text and len(text) < 1000 and Path(text).suffix in _YAML_SUFFIXES | _TEXT_SUFFIXES
+    return known and _ROUTINE.match(text) is None
+
+
+def _open(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            Text(
+                f"{path} is not UTF-8 text (byte {error.start})",
+                f"{path} 不是 UTF-8 文本（第 {error.start} 字节）",
+            ),
+            Text("save it as UTF-8", "请另存为 UTF-8"),
+        ) from None
+    except OSError as error:
+        raise UserError(
+            Text(f"{path} cannot be opened: {error.strerror}", f"无法打开 {path}：{error.strerror}"),
+            Text("check the path", "请检查路径"),
+        ) from None
+
+
+def _parse(text: str, file: str) -> Document:
+    suffix = Path(file).suffix
+    routine = suffix in _TEXT_SUFFIXES or (
+        suffix not in _YAML_SUFFIXES and _YAML.search(text) is None and _ROUTINE.search(text) is not None
+    )
+    return read_routine(text, file) if routine else read_yaml(text, file)
