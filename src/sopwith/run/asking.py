@@ -12,6 +12,7 @@ from sopwith.errors import ExpressionError, Text
 from sopwith.ir.event import Purpose
 from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge, DynamicEnum, Node
+from sopwith.models.reply import Reading
 from sopwith.models.port import Action, ModelRequest, Prompt, Turn
 from sopwith.run.book import FINISH, LETTERS, Book, Labels, describe_fields, harmless, step_words
 from sopwith.run.preview import as_text, is_long, preview
@@ -46,6 +47,11 @@ class Form:
         if self.purpose == "answer":
             return ModelRequest(empty, "text")
         return ModelRequest(empty, "action", actions=self.reading, legal=self.legal)
+
+    def index(self, reading: Reading) -> int:
+        """Which label a reading chose."""
+        words = self.labels.words if self.labels else ()
+        return words.index(reading.action or "")
 
 
 def form_of(book: Book, node: Node, purpose: Purpose, state: State, values: Values) -> Form:

@@ -148,7 +148,7 @@ def _returns(book: Book, node: Node, state: State, cursor: Cursor, values: Value
         return AskModel("returns", request_of(book, node, form, state, values), node.step.model)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
-    value = form.labels.values[reading.value] if form.labels is not None else reading.value
+    value = form.labels.values[form.index(reading)] if form.labels is not None else reading.value
     return StoreValue(node.writes or node.step.id, value, repairs=reading.repairs)
 
 

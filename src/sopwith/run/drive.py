@@ -119,7 +119,7 @@ class Driver:
 
     def _fail(self, error: Exception) -> None:
         """End the run as failed: something broke that is nobody's decision."""
-        message = self.redact(f"{type(error).__name__}: {error}")
+        message = self.redact_mixed(f"{type(error).__name__}: {error}")
         found = packet(self.book, self.journal.state)
         broken = found.model_copy(
             update={"reason": message, "error": ErrorData(code="internal", message=message, step=found.step)}
@@ -160,9 +160,13 @@ class Driver:
         """A value as it may be written: placeholders in the place of secrets and personal data."""
         return self.around.redactor.redact(value)
 
+    def redact_mixed(self, text: str) -> str:
+        """Text that may hold placeholders of this run already: they stay, what is new is replaced."""
+        return self.around.redactor.redact_reply(text)
+
     def redact_error(self, error: ErrorData) -> ErrorData:
         """An error as it may be written."""
-        message = self.redact(error.message)
+        message = self.redact_mixed(error.message)
         return error if message is error.message else error.model_copy(update={"message": message})
 
 
@@ -220,14 +224,14 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
         driver.pass_limit("step", round(seconds, 3))
         return
     except ModelError as error:
-        text = driver.redact(error.message.in_(driver.book.language))
+        text = driver.redact_mixed(error.message.in_(driver.book.language))
         failed = ErrorData(code="model", message=text, step=journal.state.cursor.step if journal.state.cursor else None)
         seq = journal.emit(StepFailed(error=failed), requested)
         journal.emit(AlertRaised(code="model", message=text), seq)
         return
     journal.emit(
         ModelReplied(
-            text=driver.redact(reply.text),
+            text=driver.redact_mixed(reply.text),
             name=reply.name,
             extra=reply.extra,
             confidence=None if reply.confidence is None else round(reply.confidence, 6),
@@ -324,12 +328,12 @@ async def _perform_call(driver: Driver, decision: PerformCall) -> None:
 
 async def _store_value(driver: Driver, decision: StoreValue) -> None:
     _repaired(driver, decision.repairs)
-    stored = driver.journal.stored(driver.redact(decision.value))
+    stored = driver.journal.stored(decision.value)
     driver.journal.emit(ValueStored(name=decision.name, by=decision.by, **stored))
 
 
 async def _run_check(driver: Driver, decision: RunCheck) -> None:
-    why = None if decision.why is None else driver.redact(decision.why)
+    why = None if decision.why is None else driver.redact_mixed(decision.why)
     driver.journal.emit(CheckRan(scope=decision.scope, ok=decision.ok, expression=decision.expression, why=why))
 
 
@@ -352,7 +356,7 @@ async def _fail_step(driver: Driver, decision: FailStep) -> None:
 async def _ask_person(driver: Driver, decision: AskPerson) -> None:
     asked = driver.journal.emit(
         HumanAsked(
-            question=driver.redact(decision.question),
+            question=driver.redact_mixed(decision.question),
             what=decision.what,
             answer_schema=decision.answer_schema,
             arguments=decision.arguments,

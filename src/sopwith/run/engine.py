@@ -23,7 +23,7 @@ from sopwith.ir.schema import validator
 from sopwith.ir.tool import ToolSpec
 from sopwith.ir.usage import Budget
 from sopwith.ir.value import Json, canonical, storable
-from sopwith.lang.check.check import check
+from sopwith.lang.check import check
 from sopwith.lang.compile import compile_procedure
 from sopwith.lang.document import Document
 from sopwith.lang.read import read

@@ -137,7 +137,7 @@ def _asked(state: State, event: Event, body: ModelRequested) -> State:
 
 def _replied(state: State, event: Event, body: ModelReplied) -> State:
     reply = Reply(body.text, body.name, body.extra, body.confidence, body.finish)
-    usage = state.usage + body.usage + Usage(model_calls=1)
+    usage = state.usage + body.usage.model_copy(update={"model_calls": 1})
     return _cursor(state.changed(usage=usage), asked=None, reply=reply, confidence=body.confidence)
 
 

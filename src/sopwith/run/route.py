@@ -81,7 +81,7 @@ def _judged(
         text = cursor.reply.text
         final = len(cursor.rejections) + 1 >= REPLY_TRIES or text == cursor.rejected_text
         return RejectReply(reading.error, reading.repairs, final)
-    index = int(reading.value)
+    index = form.index(reading)
     least = node.step.min_confidence
     if index >= len(group) or (least is not None and (cursor.confidence or 0.0) < least):
         return None, cursor.confidence
