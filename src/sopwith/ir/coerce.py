@@ -41,7 +41,7 @@ def parse_json(text: str) -> Json:
     Stricter than `json.loads`: no NaN, no infinite numbers, no key twice in an object, no endless nesting.
     """
     try:
-        return json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_unique)
+        return _STRICT.decode(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
@@ -227,3 +227,6 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     if len(result) != len(pairs):
         raise ValueError("a key occurs twice in one object")
     return result
+
+
+_STRICT = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_unique)
