@@ -8,9 +8,13 @@ from sopwith.models.port import Action, ModelRequest, Prompt
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def messages(prompt: Prompt) -> list[dict[str, str]]:
-    """`prompt` as chat messages: the prefix as system text, the turns, the tail as the last user text."""
-    result = [{"role": "system", "content": prompt.prefix}] if prompt.prefix else []
+def messages(prompt: Prompt, *, block: bool = True) -> list[dict[str, str]]:
+    """`prompt` as chat messages: the prefix as system text, the turns, the tail as the last user text.
+
+    `block`: append the tool block to the prefix, for a model that is not sent the tools apart.
+    """
+    system = prompt.prefix + prompt.block if block else prompt.prefix
+    result = [{"role": "system", "content": system}] if system else []
     for turn in prompt.turns:
         result.append({"role": "user", "content": turn.user})
         result.append({"role": "assistant", "content": turn.assistant})

@@ -8,12 +8,12 @@ properties is kept: it is the order in which the model writes.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import cast
 
 from sopwith.ir.coerce import resolve
 from sopwith.ir.value import Json
-from sopwith.models.port import Action
+from sopwith.models.chat import legal_actions
+from sopwith.models.port import ModelRequest
 
 _KEPT = frozenset({
     "const", "exclusiveMaximum", "exclusiveMinimum", "maxItems", "maxLength", "maximum", "minItems",
@@ -28,17 +28,20 @@ _PATH_WORDS = frozenset({*_LISTS, *_MAPS, "items", "additionalProperties"})
 _UNKNOWN_TO_DECODER = re.compile(r"\(\?[^:]|\\[1-9bBAZpPkG]")
 _CLASSES = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \\t"}
 
+_CHARACTERS_PER_TOKEN = (
+    2  # a text that its schema leaves unbounded may use up the reply's tokens, hardly more
+)
 _MOST_ITEMS = 64
 _LARGEST_INTEGER = 10**19
 
 
-def reply_schema(actions: Sequence[Action], longest_text: int) -> dict[str, Json]:
-    """The schema of a reply that chooses one of `actions`, in the forms of `ModelRequest`, for a decoder.
-
-    `longest_text` bounds, in characters, every text that its schema leaves unbounded.
-    """
+def reply_schema(request: ModelRequest) -> dict[str, Json]:
+    """The schema of a reply that chooses one of the legal actions, in the forms of `ModelRequest`, for a decoder."""
+    actions = legal_actions(request)
+    longest_text = request.max_tokens * _CHARACTERS_PER_TOKEN
     if len(actions) == 1:
-        return constraint(actions[0].schema, longest_text)
+        narrowed = actions[0].schema if request.constraint is None else request.constraint
+        return constraint(narrowed, longest_text)
     branches: list[Json] = []
     definitions: dict[str, Json] = {}
     for i, action in enumerate(actions):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import math
 import os
 import secrets
@@ -16,7 +15,7 @@ from typing import Any, Literal, cast
 from sopwith.errors import ModelError, Text, UserError
 from sopwith.ir.usage import Usage
 from sopwith.ir.value import Json
-from sopwith.models.chat import legal_actions, letters, messages
+from sopwith.models.chat import letters, messages
 from sopwith.models.constraint import reply_schema
 from sopwith.models.gguf import check_model_file, fingerprint, not_a_model
 from sopwith.models.port import ModelReply, ModelRequest
@@ -25,7 +24,6 @@ _BATCH = 256  # tokens of a prompt between two chances to cancel
 _PROMPT_CACHE_MIB = 256
 _SAME_PROMPT = 0.9  # below this likeness a prompt gets a slot of its own, so that each prefix stays cached
 _LOGPROBS = 200
-_CHARACTERS_PER_TOKEN = 2
 _JSON_STYLE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
@@ -162,8 +160,7 @@ def request_body(request: ModelRequest, to_grammar: Any) -> dict[str, Any]:
         body["logprobs"] = True
         body["top_logprobs"] = _LOGPROBS
     elif request.form == "action":
-        longest = request.max_tokens * _CHARACTERS_PER_TOKEN
-        schema: dict[str, Json] = {"x-guidance": _JSON_STYLE, **reply_schema(legal_actions(request), longest)}
+        schema: dict[str, Json] = {"x-guidance": _JSON_STYLE, **reply_schema(request)}
         body["grammar"] = to_grammar(schema)
     return body
 
@@ -266,9 +263,10 @@ def context_exceeded(model: str, needed: int | None, allowed: int | None) -> Mod
 def _seam() -> Any:
     """The one place that imports llama.cpp (100 MB of compiled code), when it is first needed."""
     try:
-        return importlib.import_module("xllamacpp")
+        import xllamacpp
     except ImportError as error:
         raise package_missing("xllamacpp", "local") from error
+    return cast("Any", xllamacpp)
 
 
 def package_missing(package: str, extra: str) -> ModelError:

@@ -31,9 +31,9 @@ class Action:
 class Prompt:
     """A prompt by its parts, stable ones first.
 
-    `prefix` is the system text; `turns` are worked examples or the transcript so far; `tail` is the last user text.
-    `block` is the tool block as text: an adapter without tool calling appends it to the prefix, one with tool calling
-    sends `ModelRequest.actions` instead.
+    `prefix` is the system text; `turns` are worked examples or the transcript so far; `tail` is the last
+    user text. `block` is the tool block as text: an adapter without tool calling appends it to the prefix,
+    one with tool calling sends `ModelRequest.actions` instead.
     """
 
     prefix: str
@@ -52,11 +52,13 @@ class ModelRequest:
     - `form="choice"`: one of the labels A, B, C … for `labels` (at most 26); the reply text is the single letter.
     - `form="text"`: prose.
 
-    `actions` is the whole tool block, the same in every request of a procedure; what may be chosen now is `legal`.
-    `constraint` is a narrower schema for the arguments of a single legal action, where the caller has one (bound
-    arguments left out); constrained decoding uses it in the place of the action's own schema.
+    `actions` is the whole tool block, the same in every request of a procedure; what may be chosen now is
+    `legal`. `constraint` is a narrower schema for the arguments of a single legal action, where the caller
+    has one (bound arguments left out); constrained decoding uses it in the place of the action's own
+    schema.
 
-    `max_tokens` bounds the reply; `temperature` is always 0 unless a caller sets it; `seconds` bounds the call.
+    `max_tokens` bounds the reply; `temperature` is always 0 unless a caller sets it; `seconds` bounds the
+    call.
     """
 
     prompt: Prompt
@@ -74,11 +76,11 @@ class ModelRequest:
 class ModelReply:
     """What came back, before it is read strictly.
 
-    `text` is the reply as text: for `form="action"` the JSON text as described in `ModelRequest` (an adapter that uses
-    a provider's tool calls puts the call's arguments string here and its name in `name`; a call that was not the
-    first is listed in `extra` and never executed); for `choice` a letter. `confidence` is the probability of the
-    chosen label, renormalised over all labels, where the model gives log-probabilities; `probabilities` are those of
-    all labels in order.
+    `text` is the reply as text: for `form="action"` the JSON text as described in `ModelRequest` (an
+    adapter that uses a provider's tool calls puts the call's arguments string here and its name in `name`;
+    a call that was not the first is listed in `extra` and never executed); for `choice` a letter.
+    `confidence` is the probability of the chosen label, renormalised over all labels, where the model gives
+    log-probabilities; `probabilities` are those of all labels in order.
     """
 
     text: str
@@ -101,7 +103,10 @@ class Model(Protocol):
         ...
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """One reply. Raises `ModelError` when the endpoint fails, `TimeoutError` past `seconds`; is cancellable."""
+        """One reply.
+
+        Raises `ModelError` when the endpoint fails, `TimeoutError` past `seconds`; is cancellable.
+        """
         ...
 
     async def close(self) -> None:
