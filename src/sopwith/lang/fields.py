@@ -169,8 +169,8 @@ STEP: Mapping[str, Kind] = {
     "grip": one_of(*Grip),
     "model": text,
     "pitfalls": many(text),
-    "next": edges,
     "on_error": edges,
+    "next": edges,
     "end": one_of("complete", "escalate"),
     "result": mapping,
 }

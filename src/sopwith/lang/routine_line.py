@@ -29,7 +29,7 @@ _FIELD = re.compile(
 _LINK = r"(?:^|\s*[,，;；]\s*(?:and\s+|并)?|\s+and\s+|\s*并)\s*"
 _END = re.compile(
     _LINK + r"(?:(?P<complete>(?:terminate|end)\s+the\s+workflow|结束流程)"
-    r"|(?P<escalate>hand\s+over\s+to\s+a\s+person|转人工)"
+    r"|(?P<escalate>hand\s+(?:\w+\s+){0,3}over\s+to\s+a\s+person|转人工(?:处理)?)"
     rf"|(?:go\s+(?:back\s+)?to|转到|回到)\s*{_TARGET.format('to_')})$",
     re.IGNORECASE,
 )
@@ -175,13 +175,22 @@ def _name(text: str) -> tuple[str | None, str]:
 
 
 def _ending(text: str) -> tuple[str, End | None, str | None]:
-    """The text before its ending, whether it ends the run, and where it goes."""
+    """The text before its ending, whether it ends the run, and where it goes.
+
+    Handing over to a person ends the run, so "hand over to a person and terminate the workflow" says it
+    twice.
+    """
     found = _END.search(text.translate(_DIGITS))
     if found is None:
         return text, None, None
     left = text[: found.start()].strip()
-    if found["complete"] or found["escalate"]:
-        return left, "complete" if found["complete"] else "escalate", None
+    if found["escalate"]:
+        return left, "escalate", None
+    if found["complete"]:
+        before = _END.search(left)
+        if before is None or not before["escalate"]:
+            return left, "complete", None
+        return left[: before.start()].strip(), "escalate", None
     return left, None, f"{_numbers(found['to_branch'] or '')} {int(found['to_number'])}".strip()
 
 
@@ -290,7 +299,7 @@ def _spell_ending(line: Line, zh: bool) -> str:
 
 
 def _list(names: tuple[str, ...], words: str | None, zh: bool) -> str:
-    listed = ("，" if zh else ", ").join(names)
+    listed = ("、" if zh else ", ").join(names)
     if not words:
         return listed
     if listed:

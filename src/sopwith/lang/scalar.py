@@ -28,7 +28,7 @@ def spell_text(text: str, flow: bool = False) -> str:
         return text
     if _ODD.search(text):
         return _escaped(text)
-    if ("${" in text or "'" in text) and '"' not in text and "\\" not in text:
+    if '"' not in text and "\\" not in text:
         return f'"{text}"'
     return "'" + text.replace("'", "''") + "'"
 
@@ -46,7 +46,7 @@ def block_text(text: str) -> tuple[str, list[str]] | None:
 def _is_plain(text: str, flow: bool) -> bool:
     if not text or text[0] in _INDICATORS or text[-1] in ": \t" or _ODD.search(text):
         return False
-    if ": " in text or " #" in text or "${" in text or (flow and _FLOW_MARKS.search(text)):
+    if ": " in text or " #" in text or text.startswith("${") or (flow and _FLOW_MARKS.search(text)):
         return False
     if _WORDS_OF_1_1.fullmatch(text) or _NUMBER_OF_1_1.fullmatch(text):
         return False
