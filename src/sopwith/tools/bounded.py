@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 _CLOSE_SECONDS = 1.0
@@ -25,9 +25,9 @@ class Bounded:
         if seconds is None:
             return await coroutine
         # Not asyncio.timeout: that waits for a coroutine that catches its own cancellation.
-        task = asyncio.create_task(coroutine)
+        task = asyncio.create_task(_outcome(coroutine))
         self._tasks.add(task)
-        task.add_done_callback(self._forget)
+        task.add_done_callback(self._tasks.discard)
         try:
             await asyncio.wait((task,), timeout=seconds)
         finally:
@@ -35,7 +35,10 @@ class Bounded:
                 task.cancel()
         if not task.done():
             raise OutOfTime
-        return task.result()
+        value, error = task.result()
+        if error is not None:
+            raise error
+        return cast("T", value)
 
     async def close(self) -> None:
         """Cancel what goes on, and wait a moment for it."""
@@ -46,7 +49,10 @@ class Bounded:
         if left:
             await asyncio.wait(left, timeout=_CLOSE_SECONDS)
 
-    def _forget(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # a late failure is nobody's: mark it as seen
+
+async def _outcome(coroutine: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+    # As data: a task that raises SystemExit ends the loop, one that fails late complains that nobody asked.
+    try:
+        return await coroutine, None
+    except (Exception, SystemExit) as error:
+        return None, error

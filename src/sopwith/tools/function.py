@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from sopwith.errors import Text, UserError, ValueRefused
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
-from sopwith.ir.value import Json
+from sopwith.ir.value import Json, storable
 from sopwith.tools.bounded import Bounded, OutOfTime
 from sopwith.tools.port import ToolResult
 from sopwith.tools.returned import plain
@@ -179,9 +179,11 @@ class FunctionSource:
         if found is None:
             return _failed("unknown_tool", f"there is no tool {name}")
         try:
-            given = found.signature.arguments.validate_json(to_json(arguments), strict=True)
-        except (ValidationError, ValueError) as error:
+            given = found.signature.arguments.validate_json(to_json(storable(arguments)), strict=True)
+        except ValidationError as error:
             return _failed("invalid_arguments", _reason(error))
+        except ValueRefused as error:
+            return _failed("invalid_arguments", error.message.en)
         if found.signature.takes_key:
             given = {**given, KEY: key}
         limits = [limit for limit in (seconds, found.spec.timeout) if limit is not None]
@@ -251,8 +253,6 @@ def _failed(code: str, message: str) -> ToolResult:
     return ToolResult(error=ErrorData(code=code, message=message))
 
 
-def _reason(error: ValueError) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
+def _reason(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     return "; ".join(f"{'.'.join(str(part) for part in p['loc']) or '$'}: {p['msg']}" for p in problems)

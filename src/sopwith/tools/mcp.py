@@ -85,7 +85,8 @@ class McpSource:
             return _failed("unavailable", error.message.en)
         except OutOfTime:
             return _failed("unavailable", f"the MCP server {self.name} did not start within {seconds:g} s")
-        return await self._perform(connection, spec, sent, None if end is None else end - clock())
+        left = None if end is None else end - clock()
+        return await self._perform(connection, spec, sent, left)
 
     async def close(self) -> None:
         """End the server. Bounded, also for a server that hangs."""
@@ -112,7 +113,7 @@ class McpSource:
             return _result(result, spec)
         except OutOfTime:
             connection.question()
-            problem = _failed("timeout", f"{spec.name} took longer than it may")
+            problem = _failed("timeout", f"{spec.name} took longer than {seconds or 0:.3g} s")
         except Lost as error:
             said = f": {error}" if str(error) else ""
             problem = _failed("server_lost", f"the MCP server {self.name} ended during the call{said}")

@@ -11,6 +11,7 @@ import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from types import TracebackType
 from typing import Any, TextIO, cast
 
@@ -32,6 +33,7 @@ _TAIL_SECONDS = 0.05
 _PROBE_SECONDS = 1.0
 _MOST_PAGES = 100
 _LIST = "tools/list"
+_CLIENT = types.Implementation(name="sopwith", version=version("sopwith"))
 
 _Item = SessionMessage | Exception
 
@@ -74,7 +76,7 @@ class Connection:
     @property
     def usable(self) -> bool:
         """Whether a new call may be sent here."""
-        dead = self._inbound is not None and self._inbound.ended
+        dead = self._inbound is not None and self._inbound.ended.is_set()
         return not (self._retired or dead or self.owner.done() or self.loop is not asyncio.get_running_loop())
 
     async def ready(self) -> None:
@@ -82,6 +84,7 @@ class Connection:
         await asyncio.wait((self._started,), timeout=max(0.0, self._deadline - self.loop.time()))
         if not self._started.done():
             self.owner.cancel()
+        if not self._started.done() or self._started.cancelled():
             raise self._not_started(TimeoutError())
         error = self._started.exception()
         if error is not None:
@@ -129,7 +132,7 @@ class Connection:
     async def _own(self) -> None:
         # A client is left in the task that entered it, or its cancel scopes break.
         try:
-            async with Client(self._transport(), cache=None) as client:
+            async with Client(self._transport(), cache=None, client_info=_CLIENT) as client:
                 assert self._inbound is not None
                 self._inbound.version = client.protocol_version
                 self.tools = await _list_tools(client)
@@ -201,14 +204,14 @@ class _Inbound:
     def __init__(self, inner: Any) -> None:
         self._inner = inner
         self.version = ""
-        self.ended = False
+        self.ended = asyncio.Event()
         self.left_out: list[Text] = []
 
     async def receive(self) -> _Item:
         try:
             item = cast("_Item", await self._inner.receive())
         except (anyio.EndOfStream, anyio.ClosedResourceError):
-            self.ended = True
+            self.ended.set()
             raise
         if isinstance(item, SessionMessage) and isinstance(item.message, types.JSONRPCResponse):
             self._sift(item.message.result)

@@ -48,7 +48,7 @@ def _import(file: Path) -> ModuleType:
     try:
         with _importing_from(file.parent):
             spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise _failed(file, error) from error
     return module
@@ -73,7 +73,7 @@ def _importing_from(folder: Path) -> Generator[None]:
         _siblings.update(here & (set(sys.modules) - before))
 
 
-def _failed(file: Path, error: Exception) -> ToolSourceError:
+def _failed(file: Path, error: BaseException) -> ToolSourceError:
     line: int | None = 1
     where = str(file)
     if isinstance(error, SyntaxError) and error.filename:

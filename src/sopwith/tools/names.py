@@ -34,6 +34,6 @@ def alias(name: str) -> str:
 
 
 def resolve(wire: str, names: Iterable[str]) -> str | None:
-    """The one of `names` that `wire` means: its alias, or the name itself. Else None: nothing is guessed."""
+    """The one of `names` whose alias `wire` is, else the name itself, else None. Nothing is guessed."""
     known = tuple(names)
-    return wire if wire in known else next((name for name in known if alias(name) == wire), None)
+    return next((name for name in known if alias(name) == wire), wire if wire in known else None)

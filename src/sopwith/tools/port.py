@@ -26,8 +26,10 @@ class ToolSource(Protocol):
         """The tools, sorted by name. A tool that cannot be read is left out and reported, the others stay."""
         ...
 
-    async def call(self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None) -> ToolResult:
-        """Call the tool `name` (`source.tool`). Never raises for what the tool does: exceptions become typed errors.
+    async def call(
+        self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
+    ) -> ToolResult:
+        """Call the tool `name` (`source.tool`). Nothing that the tool raises passes: it is a typed error.
 
         `key` is the idempotency key. Past `seconds` it returns: a read is a typed error `timeout`, a write is
         `unknown`. Raises only `asyncio.CancelledError`.

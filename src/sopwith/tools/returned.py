@@ -11,6 +11,7 @@ from sopwith.errors import Text, ValueRefused
 from sopwith.ir.value import Json, canonical, storable
 
 _PLAIN = (str, int, float, bool, bytes, bytearray, type(None))
+_LONGEST_INT = 14_000  # bits: a little less than the 4,300 digits that Python reads and writes as text
 
 
 def plain(value: object) -> Json:
@@ -18,10 +19,15 @@ def plain(value: object) -> Json:
 
     Sets become sorted lists. `ValueRefused` names the path of what JSON cannot hold.
     """
-    return storable(_jsonable(value, "$"))
+    try:
+        return storable(_jsonable(value, "$"))
+    except RecursionError:
+        raise ValueRefused("$", Text("it holds itself or nests too deep", "它包含自身或嵌套过深")) from None
 
 
 def _jsonable(value: object, path: str) -> object:
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INT:
+        raise ValueRefused(path, Text("the integer has too many digits", "整数位数过多"))
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Mapping):

@@ -1,0 +1,132 @@
+"""A small MCP server that can be told to misbehave. It needs nothing but the standard library.
+
+`stall` blocks the whole server, `ignore` never answers this one call, `die` is a kill -9 from within.
+The file named by the variable JOURNAL gets a line for each call that arrives.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+
+NODE = {
+    "type": "object",
+    "description": "a node",
+    "properties": {
+        "name": {"type": "string"},
+        "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+    },
+    "required": ["name"],
+}
+NOTHING = {"type": "object", "properties": {}}
+NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+def tool(name, schema=NOTHING, output=None, **more):
+    made = {"name": name, "description": f"the tool {name}", "inputSchema": schema, **more}
+    return made if output is None else {**made, "outputSchema": output}
+
+
+TOOLS = [
+    tool("echo", {"type": "object", "properties": {"value": {}}, "required": ["value"]}),
+    tool("count", output=NUMBER, annotations={"readOnlyHint": True}),
+    tool("pid", output=NUMBER),
+    tool(
+        "tree", {"type": "object", "properties": {"root": {"$ref": "#/$defs/node"}}, "$defs": {"node": NODE}}
+    ),
+    tool("several"),
+    tool("nothing"),
+    tool("wrong", output=NUMBER),
+    tool("fails"),
+    tool("protocol_error"),
+    tool("stall"),
+    tool("stall_write"),
+    tool("ignore"),
+    tool("die"),
+    tool("die_write"),
+    tool("../../etc/x"),
+    {"name": "no_schema", "description": "it has no input schema"},
+    tool("bad_schema", {"type": "object", "properties": {"a": {"type": "nonsense"}}}),
+    tool("far_schema", {"type": "object", "properties": {"a": {"$ref": "other.json#/a"}}}),
+]
+state = {"count": 0}
+
+
+def text(*parts, **more):
+    return {"content": [{"type": "text", "text": part} for part in parts], **more}
+
+
+def structured(value):
+    return text(json.dumps(value), structuredContent=value)
+
+
+def call(name, arguments):
+    match name:
+        case "echo":
+            value = arguments["value"]
+            return text(value if isinstance(value, str) else json.dumps(value))
+        case "count":
+            state["count"] += 1
+            return structured({"n": state["count"]})
+        case "pid":
+            return structured({"n": os.getpid()})
+        case "several":
+            image = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+            return {"content": [{"type": "text", "text": "一"}, image]}
+        case "nothing":
+            return text()
+        case "wrong":
+            return structured({"n": "three"})
+        case "fails":
+            return text("no such ticket", "工单不存在", isError=True)
+        case "protocol_error":
+            raise ValueError("not today")
+        case "stall" | "stall_write":
+            while True:
+                signal.pause()
+        case "die" | "die_write":
+            print("about to die 再见", file=sys.stderr, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "ignore":
+            return None
+        case _:
+            return text(name)
+
+
+def answer(method, params):
+    match method:
+        case "initialize":
+            version = params["protocolVersion"]
+            server = {"name": "odd", "version": "1"}
+            return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": server}
+        case "tools/list":
+            return {"tools": TOOLS}
+        case "tools/call":
+            if path := os.environ.get("JOURNAL"):
+                with pathlib.Path(path).open("a") as journal:
+                    journal.write(params["name"] + "\n")
+            return call(params["name"], params.get("arguments") or {})
+        case _:
+            raise LookupError(method)
+
+
+def main():
+    if "stubborn" in sys.argv:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "id" not in message:
+            continue
+        reply = {"jsonrpc": "2.0", "id": message["id"]}
+        try:
+            reply["result"] = answer(message["method"], message.get("params") or {})
+        except LookupError as error:
+            reply["error"] = {"code": -32601, "message": f"no method {error}"}
+        except ValueError as error:
+            reply["error"] = {"code": -32000 - 1, "message": str(error)}
+        if reply.get("result", True) is not None:
+            print(json.dumps(reply), flush=True)
+
+
+main()

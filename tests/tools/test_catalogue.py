@@ -1,0 +1,95 @@
+"""Several sources as one."""
+
+from __future__ import annotations
+
+import pytest
+
+from sopwith.errors import Text, ToolSourceError, UserError
+from sopwith.ir.tool import ToolSpec
+from sopwith.tools import Catalogue, FunctionSource, McpSource, ToolResult, tool
+
+
+@tool(name="b.second", inline=True)
+def second(n: int) -> int:
+    return n + 1
+
+
+@tool(name="a.first", inline=True)
+def first() -> str:
+    return "first"
+
+
+async def test_tools_are_sorted_whatever_the_order_of_sources() -> None:
+    one = Catalogue([FunctionSource([second]), FunctionSource([first])])
+    other = Catalogue([FunctionSource([first]), FunctionSource([second])])
+    assert list(await one.specs()) == ["a.first", "b.second"]
+    assert await one.digest() == await other.digest()
+
+
+async def test_the_digest_changes_with_any_spec() -> None:
+    @tool(name="a.first", inline=True)
+    def changed() -> str:
+        """Now it is described."""
+        return ""
+
+    before = Catalogue([FunctionSource([first])])
+    after = Catalogue([FunctionSource([changed])])
+    assert await before.digest() != await after.digest()
+
+
+async def test_a_call_goes_to_its_source() -> None:
+    catalogue = Catalogue([FunctionSource([first]), FunctionSource([second])])
+    assert await catalogue.call("b.second", {"n": 1}, key="k", seconds=None) == ToolResult(value=2)
+
+
+async def test_an_unknown_tool_is_a_typed_error() -> None:
+    result = await Catalogue([]).call("a.first", {}, key="k", seconds=None)
+    assert result.error is not None and result.error.code == "unknown_tool"
+
+
+async def test_two_tools_of_one_name_are_refused_with_both_sources() -> None:
+    catalogue = Catalogue([FunctionSource([first], name="one"), FunctionSource([first], name="two")])
+    with pytest.raises(UserError) as caught:
+        await catalogue.specs()
+    assert caught.value.message == Text(
+        "two sources have a tool named a.first: FunctionSource one, FunctionSource two",
+        "两个来源都有名为 a.first 的工具：FunctionSource one, FunctionSource two",
+    )
+
+
+async def test_a_source_that_does_not_start_is_named_and_the_others_can_be_closed() -> None:
+    catalogue = Catalogue([FunctionSource([first]), McpSource("gone", "no-such-command")])
+    with pytest.raises(ToolSourceError, match="gone"):
+        await catalogue.specs()
+    await catalogue.close()
+
+
+class Ending:
+    """A source that counts how often it is closed; `problem` is raised then."""
+
+    def __init__(self, problem: Exception | None = None) -> None:
+        self.closed = 0
+        self.problem = problem
+        self.problems = [Text("x: left out", "x：已略过")]
+
+    async def specs(self) -> list[ToolSpec]:
+        return []
+
+    async def call(self, name: str, arguments: object, *, key: str, seconds: float | None) -> ToolResult:
+        return ToolResult()
+
+    async def close(self) -> None:
+        self.closed += 1
+        if self.problem:
+            raise self.problem
+
+
+async def test_all_sources_are_closed_even_if_one_fails_to() -> None:
+    bad, good = Ending(RuntimeError("no")), Ending()
+    with pytest.raises(RuntimeError):
+        await Catalogue([bad, good]).close()
+    assert (bad.closed, good.closed) == (1, 1)
+
+
+async def test_what_was_left_out_is_told() -> None:
+    assert [problem.en for problem in Catalogue([Ending(), Ending()]).problems()] == ["x: left out"] * 2
