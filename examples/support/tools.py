@@ -1,0 +1,368 @@
+"""The tools of the support desk: a knowledge base that is searched, and tickets that are really written.
+
+Everything lives in one SQLite file. `tools(path)` gives the tools over a file of your choice; the tools of
+this module use the file that `SUPPORT_DB` names, or one in the folder for temporary files.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from reading import Language, first_rule, language, question
+from terms import terms
+from typing_extensions import TypedDict
+
+from sopwith.tools import ToolError, tool, tools_of
+
+Category = Literal["account", "usage", "fault", "other"]
+Status = Literal["open", "answered", "escalated", "refused"]
+
+
+class Opened(TypedDict):
+    """A ticket that was taken in: the customer's words in short, and what the rules of the desk say."""
+
+    ticket_id: str
+    language: Language
+    empty: bool
+    question: str
+    decision: Literal["answer", "escalate", "refuse"]
+    reason: str
+
+
+class Hit(TypedDict):
+    """One article that was found; `score` is the share of the query, 0 to 1, that it has."""
+
+    id: str
+    title: str
+    score: float
+
+
+class Hits(TypedDict):
+    """What a search found, best first; possibly nothing."""
+
+    items: list[Hit]
+
+
+class Article(TypedDict):
+    """An article of the knowledge base; `steps` are numbered from 1."""
+
+    id: str
+    title: str
+    steps: list[str]
+
+
+class Checked(TypedDict):
+    """The verdict on a draft, and the reply that it makes."""
+
+    ok: bool
+    problems: list[str]
+    reply: str
+
+
+class Ticket(TypedDict):
+    """A ticket after it was written to."""
+
+    ticket_id: str
+    status: Status
+    category: Category
+
+
+class Change(TypedDict):
+    """A change to an account that was put on record."""
+
+    ticket_id: str
+    recorded: bool
+
+
+RELEVANT = 0.30
+"""The least score of a hit. Worked tickets have 0.36 and more, questions about other things mostly none."""
+
+_CATEGORY_WEIGHT = 1.15
+_SCHEMA = """
+CREATE TABLE articles (id TEXT PRIMARY KEY, lang TEXT, category TEXT, title TEXT, symptoms TEXT, steps TEXT);
+CREATE VIRTUAL TABLE found USING fts5(id UNINDEXED, title, symptoms, steps);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(found, row);
+CREATE TABLE tickets (
+  id TEXT PRIMARY KEY, user TEXT, channel TEXT, text TEXT, lang TEXT,
+  status TEXT DEFAULT 'open', category TEXT DEFAULT 'other', reply TEXT, article TEXT, reason TEXT
+);
+CREATE TABLE changes (ticket TEXT, what TEXT);
+CREATE TABLE written (key TEXT PRIMARY KEY, result TEXT);
+"""
+_WEIGHTS = "0, 3, 3, 1"
+_SENTENCES = {
+    "article": {"zh": "详见知识库文章 {id}《{title}》。", "en": "This is from article {id}, {title}."},
+    "refusal": {"zh": "抱歉，我们不能办理：{reason}。", "en": "We are sorry, we cannot do this: {reason}."},
+}
+
+
+class Desk:
+    """The desk over one SQLite file: the knowledge base and the tickets.
+
+    `path` is made when it is first used; None stands for `SUPPORT_DB`, or a file among the temporary ones.
+    Every method opens the file and closes it again, so that a desk may be used from any thread or process.
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self._path = path
+
+    @property
+    def path(self) -> Path:
+        """The SQLite file."""
+        named = self._path or os.environ.get("SUPPORT_DB")
+        return Path(named) if named else Path(tempfile.gettempdir()) / "support-desk.sqlite3"
+
+    @tool(name="kb.search")
+    def search(self, query: str, category: Category = "other", limit: int = 3) -> Hits:
+        """Search the knowledge base, in the language of the query, for articles that answer a customer.
+
+        Args:
+            query: The customer's words.
+            category: What the question is about; articles of this category come first when in doubt.
+            limit: How many articles at most.
+        """
+        asked = list(dict.fromkeys(terms(query)))
+        if not asked or limit < 1:
+            return {"items": []}
+        with self._open() as db:
+            weights = _term_weights(db, asked)
+            rows = db.execute(
+                f"SELECT a.id, a.category, a.title, -bm25(found, {_WEIGHTS}) AS rank, "
+                "f.title || ' ' || f.symptoms || ' ' || f.steps AS has "
+                "FROM found f JOIN articles a USING (id) WHERE found MATCH ? AND a.lang = ?",
+                (" OR ".join(f'"{term}"' for term in asked), language(query)),
+            ).fetchall()
+        ranked: list[tuple[float, Hit]] = []
+        for row in rows:
+            shared = weights.keys() & set(row["has"].split())
+            score = sum(weights[term] for term in shared) / sum(weights.values())
+            if score >= RELEVANT and len(shared) >= min(2, len(weights)):
+                rank = row["rank"] * (_CATEGORY_WEIGHT if row["category"] == category else 1)
+                ranked.append((-rank, {"id": row["id"], "title": row["title"], "score": round(score, 3)}))
+        ranked.sort(key=lambda pair: (pair[0], pair[1]["id"]))
+        return {"items": [hit for _, hit in ranked[:limit]]}
+
+    @tool(name="kb.article")
+    def article(self, id: str) -> Article:
+        """Read one article of the knowledge base.
+
+        Args:
+            id: Its id, such as KB-101.
+        """
+        with self._open() as db:
+            row = db.execute("SELECT * FROM articles WHERE id = ?", (id,)).fetchone()
+        if row is None:
+            raise ToolError("unknown_article", f"there is no article {id}")
+        return {"id": row["id"], "title": row["title"], "steps": json.loads(row["steps"])}
+
+    @tool(name="tickets.open", effect="write", idempotent=True)
+    def open_ticket(self, text: str, user: str, channel: str = "web", *, idempotency_key: str) -> Opened:
+        """Take in a ticket. What the rules of the desk refuse is answered with the rule's sentence at once.
+
+        Args:
+            text: What the customer wrote.
+            user: Who the customer is.
+            channel: How it came in.
+        """
+        lang, rule = language(text), first_rule(text)
+        decision = "answer" if rule is None else rule.decision
+        reason = "" if rule is None else rule.reason[lang]
+        reply = _SENTENCES["refusal"][lang].format(reason=reason) if decision == "refuse" else None
+        with self._once(idempotency_key) as (db, done):
+            if done is not None:
+                return done
+            number: int = db.execute("SELECT count(*) FROM tickets").fetchone()[0] + 1
+            opened: Opened = {
+                "ticket_id": f"T-{number:05d}",
+                "language": lang,
+                "empty": not text.strip(),
+                "question": question(text),
+                "decision": decision,
+                "reason": reason,
+            }
+            status = "refused" if decision == "refuse" else "open"
+            db.execute(
+                "INSERT INTO tickets (id, user, channel, text, lang, status, reply, reason) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (opened["ticket_id"], user, channel, text, lang, status, reply, reason),
+            )
+            return _keep(db, idempotency_key, opened)
+
+    @tool(name="tickets.classify", effect="write", idempotent=True)
+    def classify(self, ticket_id: str, category: Category, *, idempotency_key: str) -> Ticket:
+        """Say what a ticket is about.
+
+        Args:
+            ticket_id: The ticket.
+            category: What it is about.
+        """
+        return self._write(ticket_id, idempotency_key, ("open", "refused"), category=category)
+
+    @tool(name="tickets.reply", effect="write", idempotent=True)
+    def reply(self, ticket_id: str, text: str, article: str, *, idempotency_key: str) -> Ticket:
+        """Send the customer a reply.
+
+        Args:
+            ticket_id: The ticket.
+            text: The reply.
+            article: The id of the article that it is from.
+        """
+        if not text.strip():
+            raise ToolError("empty_reply", "a reply must say something")
+        return self._write(
+            ticket_id, idempotency_key, ("open",), status="answered", reply=text, article=article
+        )
+
+    @tool(name="tickets.escalate", effect="write", idempotent=True)
+    def escalate(self, ticket_id: str, reason: str, *, idempotency_key: str) -> Ticket:
+        """Give a ticket to a person of the support team.
+
+        Args:
+            ticket_id: The ticket.
+            reason: Why, for the person who takes it.
+        """
+        return self._write(ticket_id, idempotency_key, ("open", "refused"), status="escalated", reason=reason)
+
+    @tool(name="accounts.change", effect="irreversible", idempotent=True)
+    def change(self, ticket_id: str, what: str, *, idempotency_key: str) -> Change:
+        """Change somebody's sign-in, role, log or privacy on request. Only for the company's security team.
+
+        Args:
+            ticket_id: The ticket that asks for it.
+            what: What is asked for.
+        """
+        with self._once(idempotency_key) as (db, done):
+            if done is not None:
+                return done
+            _ticket(db, ticket_id)
+            db.execute("INSERT INTO changes VALUES (?, ?)", (ticket_id, what))
+            made: Change = {"ticket_id": ticket_id, "recorded": True}
+            return _keep(db, idempotency_key, made)
+
+    @tool(name="desk.check_draft")
+    def check_draft(
+        self, opening: str, steps: list[int], article: str, hits: list[str], language: Language
+    ) -> Checked:
+        """Check a draft against what was found, and put the reply together.
+
+        Args:
+            opening: The sentence that the reply begins with.
+            steps: The numbers of the article's steps that the customer is to carry out, from 1.
+            article: The id of the article that the reply cites.
+            hits: The ids of the articles that were found for this ticket.
+            language: The language of the ticket.
+        """
+        with self._open() as db:
+            row = db.execute("SELECT * FROM articles WHERE id = ?", (article,)).fetchone()
+        known: list[str] = json.loads(row["steps"]) if row else []
+        numbers = sorted({n for n in steps if 1 <= n <= len(known)})
+        lines = [f"{i}. {known[n - 1]}" for i, n in enumerate(numbers, 1)]
+        cite = _SENTENCES["article"][language].format(id=article, title=row["title"]) if row else ""
+        problems = [
+            problem
+            for problem, found in (
+                (f"the article {article} was not among those found", row is None or article not in hits),
+                ("there is no step to carry out", not numbers),
+                ("there is a step that the article does not have", set(numbers) != set(steps)),
+                (
+                    f"the reply is not in {language}, as the ticket is",
+                    not _written_in(language, opening, row),
+                ),
+                ("the opening says nothing", not opening.strip()),
+            )
+            if found
+        ]
+        return {"ok": not problems, "problems": problems, "reply": "\n".join((opening.strip(), *lines, cite))}
+
+    def _write(self, ticket_id: str, key: str, allowed: tuple[Status, ...], **columns: str) -> Ticket:
+        with self._once(key) as (db, done):
+            if done is not None:
+                return done
+            if (status := _ticket(db, ticket_id)["status"]) not in allowed:
+                raise ToolError("ticket_closed", f"the ticket {ticket_id} is {status} already")
+            names = ", ".join(f"{name} = ?" for name in columns)
+            db.execute(f"UPDATE tickets SET {names} WHERE id = ?", (*columns.values(), ticket_id))
+            row = _ticket(db, ticket_id)
+            written: Ticket = {"ticket_id": ticket_id, "status": row["status"], "category": row["category"]}
+            return _keep(db, key, written)
+
+    @contextmanager
+    def _once(self, key: str) -> Generator[tuple[sqlite3.Connection, Any]]:
+        """The open file, and the result of the write that was made under this key already, or None."""
+        with self._open() as db:
+            row = db.execute("SELECT result FROM written WHERE key = ?", (key,)).fetchone()
+            yield db, None if row is None else json.loads(row["result"])
+
+    @contextmanager
+    def _open(self) -> Generator[sqlite3.Connection]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
+        try:
+            db.row_factory = sqlite3.Row
+            db.execute("BEGIN IMMEDIATE")
+            if not db.execute("PRAGMA user_version").fetchone()[0]:
+                _create(db)
+            yield db
+            db.execute("COMMIT")
+        finally:
+            db.close()  # what was not committed is undone
+
+
+def _create(db: sqlite3.Connection) -> None:
+    """Create the tables, and load and index the articles."""
+    for statement in filter(str.strip, _SCHEMA.split(";")):
+        db.execute(statement)
+    for path in sorted(Path(__file__).with_name("knowledge").glob("articles.*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            a = json.loads(line)
+            told = [json.dumps(a[name], ensure_ascii=False) for name in ("symptoms", "steps")]
+            row = (a["id"], a["lang"], a["category"], a["title"], *told)
+            db.execute("INSERT INTO articles VALUES (?, ?, ?, ?, ?, ?)", row)
+            texts = (a["title"], "\n".join(a["symptoms"]), "\n".join(a["steps"]))
+            indexed = (" ".join(terms(text)) for text in texts)
+            db.execute("INSERT INTO found VALUES (?, ?, ?, ?)", (a["id"], *indexed))
+    db.execute("PRAGMA user_version = 1")
+
+
+def _term_weights(db: sqlite3.Connection, asked: list[str]) -> dict[str, float]:
+    """How much each term tells: the logarithm of how rare it is among the articles.
+
+    A term that is in no article counts as little as a common one: mostly it is a detail of the story, or two
+    characters of two words.
+    """
+    total: int = db.execute("SELECT count(*) FROM articles").fetchone()[0]
+    marks = ", ".join("?" * len(asked))
+    counts = dict(db.execute(f"SELECT term, doc FROM vocabulary WHERE term IN ({marks})", asked).fetchall())
+    return {term: math.log(1 + total / (counts.get(term, total / 8) + 0.5)) for term in asked}
+
+
+def _ticket(db: sqlite3.Connection, ticket_id: str) -> sqlite3.Row:
+    row = db.execute("SELECT * FROM tickets WHERE id = ?", (ticket_id,)).fetchone()
+    if row is None:
+        raise ToolError("unknown_ticket", f"there is no ticket {ticket_id}")
+    return row
+
+
+def _keep(db: sqlite3.Connection, key: str, result: Any) -> Any:
+    db.execute("INSERT INTO written VALUES (?, ?)", (key, json.dumps(result, ensure_ascii=False)))
+    return result
+
+
+def _written_in(wanted: Language, opening: str, row: sqlite3.Row | None) -> bool:
+    return language(opening) == wanted and (row is None or row["lang"] == wanted)
+
+
+def tools(path: str | Path | None = None) -> list[Callable[..., Any]]:
+    """The tools of the desk over the SQLite file at `path`."""
+    return tools_of(Desk(path))
+
+
+search, article, open_ticket, classify, reply, escalate, change, check_draft = tools()
