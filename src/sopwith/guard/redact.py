@@ -1,0 +1,219 @@
+"""Placeholders in the place of secrets and personal data, and the way back.
+
+`redact` is for all that comes from outside: requests, arguments, results, answers, errors. Text in it that only
+looks like a placeholder is replaced itself (`<literal:1>`), so that nobody who writes `<phone:1>` gets a number.
+`redact_reply` is for what a model wrote: it has seen placeholders, and those issued in this run are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import isfinite
+from typing import Any, cast
+
+from sopwith.errors import PolicyError, Text
+from sopwith.guard.secret import DEFAULT_RULES, DIGIT_RULES, MARKS, SecretRule, Span, find, merge
+from sopwith.guard.vault import Secret, Vault
+from sopwith.ir.value import Json
+
+_PLACEHOLDER = re.compile(r"<[a-z][a-z_]{0,19}:[0-9]{1,12}>")
+_SHORTEST = 5
+_SHORT = 64
+_MOST = 4096
+_SMALLEST = 10**10
+_SECRET_NAME = re.compile(
+    r"pass(?:word|wd|phrase|code)s?|pwd|(?:[a-z]+[_-])?(?:secret|api[_-]?key|access[_-]?key|private[_-]?key|token)"
+    r"|api[_-]?key|apikey|authorization|credentials?|密码|口令|密钥",
+    re.IGNORECASE,
+)
+
+_Found = dict[Secret, str]
+
+
+class Redactor:
+    """Replaces secrets in the values of one run, and puts them back. The same secret has the same placeholder.
+
+    `rules` find secrets in text; numbers, and the values of keys such as `password`, are covered as well.
+    """
+
+    def __init__(self, vault: Vault, run: str, rules: Sequence[SecretRule] | None = None) -> None:
+        self._vault = vault
+        self._run = run
+        self._rules = DEFAULT_RULES if rules is None else tuple(rules)
+        self._known: _Found = {}
+        self._values: dict[str, Json] = {}
+        self._clean: set[str] = set()
+
+    def redact(self, value: Json) -> Json:
+        """`value` with placeholders; the same object where it holds no secret. Keys of objects are covered."""
+        found: list[Secret] = []
+        self._collect(value, found)
+        return self._replace(value) if found else value
+
+    def redact_reply(self, text: str) -> str:
+        """What a model wrote, with placeholders; those that this run has issued stay as they are."""
+        parts: list[str] = []
+        last = 0
+        for match in _PLACEHOLDER.finditer(text):
+            if self._look_up(match[0]) is not None:
+                parts += (self.redact(text[last : match.start()]), match[0])
+                last = match.end()
+        return "".join((*parts, self.redact(text[last:]))) if parts else self.redact(text)
+
+    def reveal(self, value: Json) -> Json:
+        """`value` with what its placeholders stand for; the same object where it has none.
+
+        Raises `PolicyError` for a placeholder that the vault does not hold: a tool is never given one as a value.
+        """
+        if isinstance(value, str):
+            return self._reveal_text(value) if "<" in value else value
+        if isinstance(value, dict):
+            return _mapped(cast("dict[str, Json]", value), self.reveal, lambda key: str(self.reveal(key)))
+        if isinstance(value, list | tuple):
+            return _listed(cast("list[Json]", value), self.reveal)
+        return value
+
+    def keyed_hash(self, data: bytes) -> str:
+        """As `Vault.keyed_hash`."""
+        return self._vault.keyed_hash(data)
+
+    def _collect(self, value: Json, found: list[Secret]) -> None:
+        """Find the secrets in `value`, and see that each has a placeholder."""
+        self._search(value, found)
+        new = [secret for secret in dict.fromkeys(found) if secret not in self._known]
+        if new:
+            self._known.update(zip(new, self._vault.keep(self._run, new), strict=True))
+
+    def _search(self, value: Json, found: list[Secret]) -> None:
+        if isinstance(value, str):
+            spans = self._spans(value)
+            if spans:
+                found.extend(Secret(kind, json.dumps(value[start:end])) for start, end, kind in spans)
+        elif isinstance(value, dict):
+            for key, item in cast("dict[str, Json]", value).items():
+                self._search(key, found)
+                named = _named_secret(key, item)
+                if named is not None:
+                    found.append(named)
+                else:
+                    self._search(item, found)
+        elif isinstance(value, list | tuple):
+            for item in cast("list[Json]", value):
+                self._search(item, found)
+        elif isinstance(value, int | float) and abs(value) > _SMALLEST:
+            numbered = self._number(value)
+            if numbered is not None:
+                found.append(numbered)
+
+    def _spans(self, text: str) -> list[Span]:
+        if text in self._clean or len(text) < _SHORTEST or MARKS.isdisjoint(text):
+            return []
+        spans = find(text, self._rules, DIGIT_RULES)
+        if "<" in text:
+            spans = merge([*spans, *(Span(*m.span(), "literal") for m in _PLACEHOLDER.finditer(text))])
+        if not spans and len(text) <= _SHORT and len(self._clean) < _MOST:
+            self._clean.add(text)
+        return spans
+
+    def _number(self, value: float) -> Secret | None:
+        """A number that is a secret when written down, such as a phone number."""
+        if not isfinite(value) or value != int(value):
+            return None
+        spans = self._spans(str(abs(int(value))))
+        return Secret(spans[0].kind, json.dumps(value)) if spans else None
+
+    def _replace(self, value: Json) -> Json:
+        if isinstance(value, str):
+            return self._replace_text(value)
+        if isinstance(value, dict):
+            return {
+                self._replace_text(key): self._replace_item(key, item)
+                for key, item in cast("dict[str, Json]", value).items()
+            }
+        if isinstance(value, list | tuple):
+            return [self._replace(item) for item in cast("list[Json]", value)]
+        if isinstance(value, int | float) and abs(value) > _SMALLEST:
+            numbered = self._number(value)
+            return value if numbered is None else self._known[numbered]
+        return value
+
+    def _replace_item(self, key: str, item: Json) -> Json:
+        named = _named_secret(key, item)
+        return self._replace(item) if named is None else self._known[named]
+
+    def _replace_text(self, text: str) -> str:
+        spans = self._spans(text)
+        if not spans:
+            return text
+        parts: list[str] = []
+        last = 0
+        for start, end, kind in spans:
+            parts += (text[last:start], self._known[Secret(kind, json.dumps(text[start:end]))])
+            last = end
+        return "".join((*parts, text[last:]))
+
+    def _reveal_text(self, text: str) -> Json:
+        whole = _PLACEHOLDER.fullmatch(text)
+        if whole is not None:
+            return self._true(text)
+        return _PLACEHOLDER.sub(lambda match: str(self._true(match[0])), text)
+
+    def _true(self, placeholder: str) -> Json:
+        value = self._look_up(placeholder)
+        if value is None:
+            run = self._run
+            raise PolicyError(
+                Text(
+                    f"the vault does not hold {placeholder} of run {run}",
+                    f"保险库中没有运行 {run} 的 {placeholder}",
+                ),
+                Text(
+                    "open the vault that the run was started with; what was erased from it stays erased",
+                    "请打开启动该运行时所用的保险库；已从中抹除的内容无法恢复",
+                ),
+            )
+        return value
+
+    def _look_up(self, placeholder: str) -> Json | None:
+        value = self._values.get(placeholder)
+        if value is None:
+            stored = self._vault.look_up(self._run, placeholder)
+            if stored is not None:
+                value = self._values[placeholder] = json.loads(stored)
+        return value
+
+
+def _named_secret(key: str, value: Json) -> Secret | None:
+    """The value of a key such as `password`: a secret whatever it looks like."""
+    if (
+        not _is_secret_name(key)
+        or isinstance(value, bool)
+        or not isinstance(value, str | int | float)
+        or value == ""
+    ):
+        return None
+    return Secret("password", json.dumps(value))
+
+
+@lru_cache(4096)
+def _is_secret_name(key: str) -> bool:
+    return _SECRET_NAME.fullmatch(key) is not None
+
+
+def _mapped(
+    value: dict[str, Json], item: Callable[[Json], Json], key: Callable[[str], str]
+) -> dict[str, Json]:
+    pairs = {key(name): item(part) for name, part in value.items()}
+    same = (
+        all(new is old for new, old in zip(pairs.values(), value.values(), strict=False))
+        and pairs.keys() == value.keys()
+    )
+    return value if same else pairs
+
+
+def _listed(value: Sequence[Json], item: Callable[[Json], Any]) -> Sequence[Json]:
+    parts = [item(part) for part in value]
+    return value if all(new is old for new, old in zip(parts, value, strict=True)) else parts

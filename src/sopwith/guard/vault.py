@@ -1,0 +1,250 @@
+"""Where true values live while models and the log see placeholders: per run, encrypted at rest.
+
+A value is kept before anything that names its placeholder is written. Equal values of one run have one placeholder,
+found by a keyed hash, so that nothing readable is stored; erasing a run's entries leaves every log as it is.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple, Protocol
+
+from sopwith.errors import LogError, PolicyError, Text
+from sopwith.guard.key import find_key
+
+
+class Secret(NamedTuple):
+    """What is kept: its kind (`phone`), and the value as JSON text."""
+
+    kind: str
+    value: str
+
+
+class Vault(Protocol):
+    """A store of the values that placeholders stand for. One contract suite holds for all of them."""
+
+    def keep(self, run: str, found: Sequence[Secret]) -> Sequence[str]:
+        """The placeholder of each secret in `run`: `<phone:1>`. New ones are stored, on disk where there is one.
+
+        Raises `LogError` when nothing can be written; then none is stored.
+        """
+        ...
+
+    def look_up(self, run: str, placeholder: str) -> str | None:
+        """The value, as JSON text, that `placeholder` stands for in `run`; None where there is none."""
+        ...
+
+    def keyed_hash(self, data: bytes) -> str:
+        """A keyed hash of `data`, 32 hexadecimal digits: equal data can be told, guessed data cannot be tried."""
+        ...
+
+    def close(self) -> None:
+        """Release the store. May be called twice."""
+        ...
+
+
+class MemoryVault:
+    """A `Vault` in memory: for tests, and for runs that end with their process."""
+
+    def __init__(self, key: bytes | None = None) -> None:
+        self._key = secrets.token_bytes(32) if key is None else key
+        self._placeholders: dict[tuple[str, Secret], str] = {}
+        self._values: dict[tuple[str, str], str] = {}
+        self._counts: dict[tuple[str, str], int] = {}
+
+    def keep(self, run: str, found: Sequence[Secret]) -> Sequence[str]:
+        """As `Vault.keep`."""
+        return [self._placeholder(run, secret) for secret in found]
+
+    def look_up(self, run: str, placeholder: str) -> str | None:
+        """As `Vault.look_up`."""
+        return self._values.get((run, placeholder))
+
+    def keyed_hash(self, data: bytes) -> str:
+        """As `Vault.keyed_hash`."""
+        return hmac.digest(self._key, data, "sha256").hex()[:32]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _placeholder(self, run: str, secret: Secret) -> str:
+        placeholder = self._placeholders.get((run, secret))
+        if placeholder is None:
+            number = self._counts[run, secret.kind] = self._counts.get((run, secret.kind), 0) + 1
+            placeholder = self._placeholders[run, secret] = f"<{secret.kind}:{number}>"
+            self._values[run, placeholder] = secret.value
+        return placeholder
+
+
+APPLICATION = 0x53505655
+"""The application id in the header of a vault's file (`SPVU`)."""
+
+VERSION = 1
+
+_TABLES = (
+    "CREATE TABLE key_check (mark BLOB NOT NULL)",
+    "CREATE TABLE entry (run TEXT, kind TEXT, number INTEGER, mark BLOB NOT NULL, sealed BLOB NOT NULL,"
+    " PRIMARY KEY (run, kind, number), UNIQUE (run, mark)) WITHOUT ROWID",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
+)
+_NONCE = 12
+
+
+class SqliteVault:
+    """A `Vault` in the file `path`, sealed with AES-256-GCM.
+
+    The key of 32 bytes is `key`, or else the environment's `SOPWITH_KEY` (Base64), or else the file `path` + `.key`,
+    which is made on first use for its owner alone. Raises `PolicyError` for a key that does not open this vault, has
+    another length, or lies in a file that others may read; `LogError` for a file that cannot be opened.
+    """
+
+    def __init__(self, path: str | Path, key: bytes | None = None) -> None:
+        self.path = Path(path)
+        key = find_key(self.path, key)
+        self._seal_key, self._mark_key, self._hash_key = (
+            hmac.digest(key, f"sopwith vault {use}".encode(), "sha256") for use in ("seal", "mark", "hash")
+        )
+        self._lock = Lock()
+        self._cipher: Any = None
+        self._connection = self._open()
+
+    def keep(self, run: str, found: Sequence[Secret]) -> Sequence[str]:
+        """As `Vault.keep`."""
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                placeholders = [self._placeholder(run, secret) for secret in found]
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
+            finally:
+                self._roll_back()
+        return placeholders
+
+    def look_up(self, run: str, placeholder: str) -> str | None:
+        """As `Vault.look_up`. Raises `PolicyError` where the entry was changed."""
+        kind, _, number = placeholder.strip("<>").partition(":")
+        with self._lock:
+            try:
+                row = self._connection.execute(
+                    "SELECT sealed FROM entry WHERE run = ? AND kind = ? AND number = ?",
+                    (run, kind, int(number)),
+                ).fetchone()
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
+        return None if row is None else self._unseal(run, placeholder, row[0])
+
+    def keyed_hash(self, data: bytes) -> str:
+        """As `Vault.keyed_hash`."""
+        return hmac.digest(self._hash_key, data, "sha256").hex()[:32]
+
+    def close(self) -> None:
+        """As `Vault.close`."""
+        self._connection.close()
+
+    def _placeholder(self, run: str, secret: Secret) -> str:
+        known = f"{run}\0{secret.kind}\0{secret.value}".encode()
+        mark = hmac.digest(self._mark_key, known, "sha256")[:16]
+        row = self._connection.execute(
+            "SELECT kind, number FROM entry WHERE run = ? AND mark = ?", (run, mark)
+        ).fetchone()
+        if row is not None:
+            return f"<{row[0]}:{row[1]}>"
+        (number,) = self._connection.execute(
+            "SELECT coalesce(max(number), 0) + 1 FROM entry WHERE run = ? AND kind = ?", (run, secret.kind)
+        ).fetchone()
+        placeholder = f"<{secret.kind}:{number}>"
+        sealed = self._seal(run, placeholder, secret.value)
+        self._connection.execute(
+            "INSERT INTO entry VALUES (?,?,?,?,?)", (run, secret.kind, number, mark, sealed)
+        )
+        return placeholder
+
+    def _seal(self, run: str, placeholder: str, value: str) -> bytes:
+        nonce = secrets.token_bytes(_NONCE)
+        bound_to = f"{run}\0{placeholder}".encode()
+        return nonce + self._aes().encrypt(nonce, value.encode(), bound_to)
+
+    def _unseal(self, run: str, placeholder: str, sealed: bytes) -> str:
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            bound_to = f"{run}\0{placeholder}".encode()
+            return self._aes().decrypt(sealed[:_NONCE], sealed[_NONCE:], bound_to).decode()
+        except InvalidTag:
+            raise PolicyError(
+                Text(
+                    f"the vault {self.path}: the entry {placeholder} of run {run} was changed",
+                    f"保险库 {self.path}：运行 {run} 的条目 {placeholder} 被改动过",
+                ),
+                Text("restore the vault from a backup", "请从备份恢复保险库"),
+            ) from None
+
+    def _aes(self) -> Any:
+        if self._cipher is None:
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+            self._cipher = AESGCM(self._seal_key)
+        return self._cipher
+
+    def _open(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = None
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30)
+            self._prepare(connection)
+            return connection
+        except BaseException as error:
+            if connection is not None:
+                connection.close()
+            if isinstance(error, sqlite3.Error | OSError):
+                raise self._failure(error) from error
+            raise
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        check = hmac.digest(self._mark_key, b"check", "sha256")
+        connection.execute("BEGIN IMMEDIATE")
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if not tables and not application:
+            for statement in _TABLES:
+                connection.execute(statement)
+            connection.execute("INSERT INTO key_check VALUES (?)", (check,))
+        elif application != APPLICATION or connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            raise LogError(
+                Text(f"{self.path} is not a vault of this version", f"{self.path} 不是本版本的保险库"),
+                Text(
+                    "name another file for the vault, or upgrade Sopwith",
+                    "请为保险库指定其他文件，或升级 Sopwith",
+                ),
+            )
+        elif not hmac.compare_digest(connection.execute("SELECT mark FROM key_check").fetchone()[0], check):
+            raise PolicyError(
+                Text(f"the key does not open the vault {self.path}", f"该密钥无法打开保险库 {self.path}"),
+                Text(
+                    "set SOPWITH_KEY to the key that the vault was made with, or unset it to use its key file",
+                    "请将 SOPWITH_KEY 设为创建该保险库时的密钥；若使用密钥文件，请取消该变量",
+                ),
+            )
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+
+    def _failure(self, error: Exception) -> LogError:
+        return LogError(
+            Text(f"the vault {self.path}: {error}", f"保险库 {self.path}：{error}"),
+            Text(
+                "check free space, and that the file and its folder may be written; nothing was half stored",
+                "请检查剩余空间，以及该文件与目录是否可写；没有写入半截内容",
+            ),
+        )
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
