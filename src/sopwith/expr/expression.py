@@ -72,6 +72,8 @@ class Expression:
 
     def attempt(self, scope: Mapping[str, Json]) -> Json | Failure:
         """The value over `scope`, or the failure as data."""
+        if any(_nul_at(scope, path) for path in self.paths):
+            return _NUL
         try:
             value = self._program.eval(data={name: scope[name] for name in self._names if name in scope})
         except Exception as error:
@@ -111,6 +113,35 @@ def _placed(failure: Failure, source: str) -> ExpressionError:
     if not source.strip():
         return ExpressionError(source, Text("the expression is empty", "表达式为空"))
     return failure.error(source)
+
+
+_NUL = Failure(
+    "value",
+    Text("a text holds the character NUL", "文本含有 NUL 字符"),
+    Text("Remove it where the text comes from.", "请在文本的来源处去掉它。"),
+)
+
+
+def _nul_at(scope: Mapping[str, Json], path: tuple[str, ...]) -> bool:
+    """Whether the value at `path` holds a NUL, at which the library would cut a text off without a word."""
+    value: Any = scope
+    for part in path:
+        if value.__class__ is not dict:
+            break
+        value = value.get(part)
+    if value.__class__ is str:
+        return "\0" in value
+    # Scalars cannot hold one; of what is long, the printed form is searched first, which is much faster.
+    return value.__class__ in (dict, list) and "\\x00" in repr(value) and _has_nul(value)
+
+
+def _has_nul(value: Any) -> bool:
+    if value.__class__ is str:
+        return "\0" in value
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return any("\0" in key for key in fields) or any(map(_has_nul, fields.values()))
+    return isinstance(value, list) and any(map(_has_nul, cast("list[Any]", value)))
 
 
 class _NotJson(Exception):

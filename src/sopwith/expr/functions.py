@@ -63,7 +63,7 @@ OPERATORS: dict[str, tuple[Overload, ...]] = {
 
 FUNCTIONS: dict[str, tuple[Overload, ...]] = {
     "size": _rows("string|bytes|list|map -> int"),
-    "int": _rows("int|uint|double|string|timestamp -> int"),
+    "int": _rows("int|uint|double|bool|string|timestamp -> int"),
     "uint": _rows("int|uint|double|string -> uint"),
     "double": _rows("int|uint|double|string -> double"),
     "string": _rows("int|uint|double|bool|string|bytes|timestamp|duration -> string"),

@@ -36,6 +36,8 @@ BOOL: Shapes = of_kind("bool")
 _LOGIC = frozenset({"_&&_", "_||_"})
 _EQUALITY = frozenset({"_==_", "_!=_"})
 _NUMERIC = frozenset({"int", "uint", "double"})
+_TYPES = TYPE_NAMES - {"timestamp", "duration", "dyn"}
+"""The names of types that are values too: `type(x) == int`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +115,14 @@ class Inference:
             return bound[-1]
         if name in self._types:
             return self._types[name]
-        if name in TYPE_NAMES:
+        if name in _TYPES:
             return of_kind("type")
         message = Text(f"there is no name '{name}' here", f"此处没有名称“{name}”")
         return self._problem("name", node.column, message, close(name, self._types))
 
     def _select(self, node: Select) -> Shapes:
-        found = self._field(self.of(node.operand), node.field, node.column)
+        column = _end(node.operand) if node.test else node.column
+        found = self._field(self.of(node.operand), node.field, column)
         return BOOL if node.test else found
 
     def _field(self, operand: Shapes, name: str, column: int) -> Shapes:
@@ -326,6 +329,17 @@ class Inference:
         if node.function == "dyn":
             return args[0]
         return DYN if "dyn" in fitting else of_kind(*dict.fromkeys(fitting))
+
+
+def _end(node: Node) -> int:
+    """The column after a name with fields; macros do not keep the place of the dot."""
+    match node:
+        case Name():
+            return node.column + len(node.name)
+        case Select():
+            return node.column + 1 + len(node.field)
+        case _:
+            return node.column
 
 
 def _appended(step: Node) -> tuple[Node | None, Node | None]:

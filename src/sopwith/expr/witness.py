@@ -102,7 +102,7 @@ def _typed(maker: _Maker, name: str, node: Schema, root: Json, uses: Uses, depth
             return _integers(maker, node)
         case "number":
             integers = _integers(maker, node)
-            return [integers[0], integers[0] + 0.5, *integers[1:]]
+            return [integers[0], _fraction(integers[0], node), *integers[1:]]
         case "array":
             return _arrays(maker, node, root, depth)
         case "object":
@@ -119,6 +119,11 @@ def _integers(maker: _Maker, node: Schema) -> list[Json]:
     if isinstance(low, int | float) and first < low:
         first = int(low) + (low != int(low))
     return list(dict.fromkeys([first, *maker.seeds.numbers]))
+
+
+def _fraction(near: int, node: Schema) -> float:
+    high = node.get("maximum")
+    return near - 0.5 if isinstance(high, int | float) and near + 0.5 > high else near + 0.5
 
 
 _FORMATS = {
