@@ -1,4 +1,6 @@
-"""The limits of a run, held against what it has used. Closed when in doubt: at its limit, a run may do no more."""
+"""The limits of a run, held against what it has used. Closed when in doubt: at its limit, a run may do no
+more.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ LIMITS = ("tokens", "model_calls", "tool_calls", "seconds")
 def exceeded(budget: Budget, usage: Usage, seconds: float, of: Collection[str] = LIMITS) -> str | None:
     """The name of a limit that leaves no room for another action, or None where all leave some.
 
-    A limit of zero leaves none from the start. `seconds` is the time of the run without its waiting; `of` names the
-    limits that the next action needs room in.
+    A limit of zero leaves none from the start. `seconds` is the time of the run without its waiting; `of`
+    names the limits that the next action needs room in.
     """
     used = (usage.tokens, usage.model_calls, usage.tool_calls, seconds)
     limits = (budget.tokens, budget.model_calls, budget.tool_calls, budget.seconds)

@@ -1,7 +1,8 @@
-"""Which calls are allowed: ordered rules over who calls what with which arguments, and a default for the rest.
+"""Which calls are allowed: ordered rules over who calls what with which arguments, and a default for the
+rest.
 
-The first rule that matches decides. Where none does, reads are allowed and writes are not. A rule whose condition cannot
-be evaluated denies the call: a policy fails closed.
+The first rule that matches decides. Where none does, reads are allowed and writes are not. A rule whose
+condition cannot be evaluated denies the call: a policy fails closed.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def _listed(value: object) -> object:
 class Rule(BaseModel):
     """One rule. It matches a call when each of its parts does; a part that is absent matches every call.
 
-    `tool` are names or patterns (`hr.*`), `effect` are effects, `role` are roles of which the principal has one;
-    each may be one or a list. `when` is a CEL expression over `principal {id, roles}`, `tool {name, effect,
-    idempotent, scopes, sensitivity}`, `arguments`, `step` and `run` (ids).
+    `tool` are names or patterns (`hr.*`), `effect` are effects, `role` are roles of which the principal has
+    one; each may be one or a list. `when` is a CEL expression over `principal {id, roles}`, `tool {name,
+    effect, idempotent, scopes, sensitivity}`, `arguments`, `step` and `run` (ids).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -84,7 +85,8 @@ _Refuse = Callable[[int, Text, Text], None]
 class Policy:
     """Ordered rules. `allow_writes` are tools whose writes are allowed where no rule says otherwise.
 
-    Raises `PolicyError` for a condition that is no expression or uses unknown names, and for an id used twice.
+    Raises `PolicyError` for a condition that is no expression or uses unknown names, and for an id used
+    twice.
     """
 
     def __init__(self, rules: Iterable[Rule] = (), *, allow_writes: Iterable[str] = ()) -> None:

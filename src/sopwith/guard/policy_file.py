@@ -10,8 +10,7 @@ from typing import Any, NoReturn, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import YAMLError
 
 from sopwith.errors import NO_HINT, PolicyError, Text
 from sopwith.ir.value import Json
@@ -28,7 +27,7 @@ class PolicyFile:
     """A file that was read: its sections, and where its parts stand."""
 
     file: str
-    sections: CommentedMap
+    sections: dict[str, Json]
 
     def refuse(self, path: _Path, message: Text, hint: Text = NO_HINT) -> NoReturn:
         """Raise the `PolicyError` for what is wrong at `path`, with its line and column."""
@@ -43,20 +42,17 @@ class PolicyFile:
             return kind.model_validate(value)
         except ValidationError as error:
             first = error.errors()[0]
-            inner = tuple(part for part in first["loc"] if _part_of(value, part))
-            self.refuse((*path, *inner), *_said(kind, first))
+            self.refuse((*path, *_inside(value, first["loc"])), *_said(kind, first))
 
     def _place(self, path: _Path) -> tuple[int, int]:
         at: Any = self.sections
         line, column = 0, 0
         for part in path:
-            if isinstance(at, CommentedMap) and part in at:
-                line, column = at.lc.key(part)
-            elif isinstance(at, CommentedSeq) and isinstance(part, int) and part < len(at):
-                line, column = at.lc.item(part)
-            else:
+            marks = getattr(at, "lc", None)
+            if marks is None or not _part_of(at, part):
                 break
-            at = at[part]
+            line, column = marks.key(part) if isinstance(at, dict) else marks.item(part)
+            at = cast("Any", at)[part]
         return line + 1, column + 1
 
 
@@ -66,30 +62,33 @@ def open_policy(source: str | Path) -> PolicyFile:
     Raises `PolicyError` for what is not a mapping of `SECTIONS`, with the place and the remedy.
     """
     text, file = _text(source)
-    try:
-        data: Any = YAML(typ="rt").load(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = file if mark is None else f"{file}:{mark.line + 1}:{mark.column + 1}"
-        why = (error.problem or "").split("\n")[0]
-        raise PolicyError(
-            Text(f"{where} not YAML: {why}", f"{where} 不是合法的 YAML：{why}"),
-            Text(
-                "correct the line; a text with special characters goes in quotes",
-                "请修正该行；含特殊字符的文本请加引号",
-            ),
-        ) from None
-    except YAMLError as error:
-        raise PolicyError(Text(f"{file} is not YAML: {error}", f"{file} 不是合法的 YAML：{error}")) from None
-    read = PolicyFile(file, data if isinstance(data, CommentedMap) else CommentedMap())
+    data = _load(text, file)
+    read = PolicyFile(file, cast("dict[str, Json]", data) if isinstance(data, dict) else {})
     listed = ", ".join(SECTIONS)
     hint = Text(f"a policy file holds: {listed}", f"策略文件可包含：{listed}")
-    if data is not None and not isinstance(data, CommentedMap):
+    if data is not None and not isinstance(data, dict):
         read.refuse((), Text("this is not a mapping", "这不是映射"), hint)
     for name in read.sections:
         if name not in SECTIONS:
             read.refuse((name,), Text("unknown section", "未知的部分"), hint)
     return read
+
+
+def _load(text: str, file: str) -> object:
+    try:
+        return cast("Any", YAML(typ="rt")).load(text)
+    except YAMLError as error:
+        found: Any = error
+        mark = getattr(found, "problem_mark", None)
+        where = file if mark is None else f"{file}:{mark.line + 1}:{mark.column + 1}"
+        why = str(getattr(found, "problem", None) or found).split("\n")[0]
+        raise PolicyError(
+            Text(f"{where} is not YAML: {why}", f"{where} 不是合法的 YAML：{why}"),
+            Text(
+                "correct the line; text with special characters goes in quotes",
+                "请修正该行；含特殊字符的文本请加引号",
+            ),
+        ) from None
 
 
 def _text(source: str | Path) -> tuple[str, str]:
@@ -113,9 +112,22 @@ def _shown(path: _Path) -> str:
     return text.removeprefix(".") or "policy"
 
 
-def _part_of(value: Json, part: object) -> bool:
-    """Whether `part` of the place of a pydantic error is a part of the value, and not the name of a variant."""
-    return isinstance(part, int) or (isinstance(value, dict) and part in value)
+def _part_of(value: object, part: object) -> bool:
+    """Whether `part` is a key or an index of `value`."""
+    if isinstance(value, dict):
+        return part in value
+    return isinstance(value, list) and isinstance(part, int) and part < len(cast("list[Json]", value))
+
+
+def _inside(value: Json, path: _Path) -> _Path:
+    """As much of the path of a pydantic error as is a path in `value`."""
+    found: list[str | int] = []
+    for part in path:
+        if not _part_of(value, part):
+            break
+        found.append(part)
+        value = value[part]
+    return tuple(found)
 
 
 def _said(kind: type[BaseModel], error: ErrorDetails) -> tuple[Text, Text]:

@@ -1,8 +1,9 @@
 """Placeholders in the place of secrets and personal data, and the way back.
 
-`redact` is for all that comes from outside: requests, arguments, results, answers, errors. Text in it that only
-looks like a placeholder is replaced itself (`<literal:1>`), so that nobody who writes `<phone:1>` gets a number.
-`redact_reply` is for what a model wrote: it has seen placeholders, and those issued in this run are kept.
+`redact` is for all that comes from outside: requests, arguments, results, answers, errors. Text in it that
+only looks like a placeholder is replaced itself (`<literal:1>`), so that nobody who writes `<phone:1>` gets
+a number. `redact_reply` is for what a model wrote: it has seen placeholders, and those issued in this run
+are kept.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _Found = dict[Secret, str]
 
 
 class Redactor:
-    """Replaces secrets in the values of one run, and puts them back. The same secret has the same placeholder.
+    """Replaces secrets in the values of one run, and puts them back. The same secret has the same
+    placeholder.
 
     `rules` find secrets in text; numbers, and the values of keys such as `password`, are covered as well.
     """
@@ -48,7 +50,9 @@ class Redactor:
         self._clean: set[str] = set()
 
     def redact(self, value: Json) -> Json:
-        """`value` with placeholders; the same object where it holds no secret. Keys of objects are covered."""
+        """`value` with placeholders; the same object where it holds no secret. Keys of objects are
+        covered.
+        """
         found: list[Secret] = []
         self._collect(value, found)
         return self._replace(value) if found else value
@@ -66,7 +70,8 @@ class Redactor:
     def reveal(self, value: Json) -> Json:
         """`value` with what its placeholders stand for; the same object where it has none.
 
-        Raises `PolicyError` for a placeholder that the vault does not hold: a tool is never given one as a value.
+        Raises `PolicyError` for a placeholder that the vault does not hold: a tool is never given one as a
+        value.
         """
         if isinstance(value, str):
             return self._reveal_text(value) if "<" in value else value

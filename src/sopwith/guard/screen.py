@@ -25,8 +25,8 @@ def _listed(value: object) -> object:
 class ScreenRule(BaseModel):
     """Requests in which one of the patterns is found are denied, or go to a person.
 
-    `pattern` is a regular expression of Python or a list of them; case does not matter, and full-width letters and
-    invisible characters count as what they look like.
+    `pattern` is a regular expression of Python or a list of them; case does not matter, and full-width
+    letters and invisible characters count as what they look like.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

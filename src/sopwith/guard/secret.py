@@ -1,7 +1,8 @@
 """What counts as a secret or as personal data in a text: rules with a kind, a pattern and a check.
 
-A miss leaks, a false hit only costs a placeholder; but order numbers, dates, hashes and UUIDs that turned into
-placeholders would make a procedure unreadable to its model, so each rule is as narrow as its secret allows.
+A miss leaks, a false hit only costs a placeholder; but order numbers, dates, hashes and UUIDs that turned
+into placeholders would make a procedure unreadable to its model, so each rule is as narrow as its secret
+allows.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class Span(NamedTuple):
 class SecretRule:
     """One kind of secret. The group `secret` of the pattern, or else the whole match, is what is replaced.
 
-    `marks` are texts (in lower case) one of which every match contains: without any of them the pattern is not tried.
-    `check(text, start, end)` may refuse a match.
+    `marks` are texts (in lower case) one of which every match contains: without any of them the pattern is
+    not tried. `check(text, start, end)` may refuse a match.
     """
 
     kind: str
@@ -82,6 +83,7 @@ _CARD_RANGES = re.compile(
     r"|3(?:0[0-5]|[68]\d)\d{11}|35\d{14}|6(?:011|4[4-9]\d|5\d\d)\d{12}|(?:9558|60|69)\d{14,17}"
 )
 
+_PLAIN = re.ASCII | re.IGNORECASE
 _KEYS = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"(?:sk|pk|rk)[-_](?:live|test|prod|proj)[-_][\w-]{3,}|sk-(?=[\w-]{0,60}\d)[\w-]{12,}"
@@ -130,19 +132,18 @@ DEFAULT_RULES: tuple[SecretRule, ...] = (
     SecretRule("token", re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?", re.ASCII), ("eyj",)),
     SecretRule(
         "token",
-        re.compile(r"\b(?:bearer|basic)[ \t]+(?P<secret>(?=\S{0,128}[\d=])[\w.~+/-]{12,}=*)", re.ASCII | re.IGNORECASE),
+        re.compile(r"\b(?:bearer|basic)[ \t]+(?P<secret>(?=\S{0,128}[\d=])[\w.~+/-]{12,}=*)", _PLAIN),
         ("bearer", "basic"),
     ),
     SecretRule(
         "key",
         _KEYS,
-        ("sk-", "k_", "pk-", "rk-", "akia", "asia", "ltai", "akid", "aiza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
-         "github_pat_", "glpat-", "xox", "hf_",
-         "npm_", "pypi-", "sg.", "ya29."),
+        ("sk-", "k_", "pk-", "rk-", "akia", "asia", "ltai", "akid", "aiza", "ghp_", "gho_", "ghu_", "ghs_",
+         "ghr_", "github_pat_", "glpat-", "xox", "hf_", "npm_", "pypi-", "sg.", "ya29."),
     ),
     SecretRule(
         "token",
-        re.compile(r"\btoken[\"']?[ \t]*[:=][ \t]*[\"']?(?P<secret>[\w.~+/-]{12,}=*)", re.ASCII | re.IGNORECASE),
+        re.compile(r"\btoken[\"']?[ \t]*[:=][ \t]*[\"']?(?P<secret>[\w.~+/-]{12,}=*)", _PLAIN),
         ("token",),
     ),
     SecretRule("password", re.compile(r"://[^\s/:@]{0,64}:(?P<secret>[^\s/@]{1,128})@"), ("://",)),

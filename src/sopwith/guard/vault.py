@@ -1,7 +1,8 @@
 """Where true values live while models and the log see placeholders: per run, encrypted at rest.
 
-A value is kept before anything that names its placeholder is written. Equal values of one run have one placeholder,
-found by a keyed hash, so that nothing readable is stored; erasing a run's entries leaves every log as it is.
+A value is kept before anything that names its placeholder is written. Equal values of one run have one
+placeholder, found by a keyed hash, so that nothing readable is stored; erasing a run's entries leaves every
+log as it is.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class Vault(Protocol):
     """A store of the values that placeholders stand for. One contract suite holds for all of them."""
 
     def keep(self, run: str, found: Sequence[Secret]) -> Sequence[str]:
-        """The placeholder of each secret in `run`: `<phone:1>`. New ones are stored, on disk where there is one.
+        """The placeholder of each secret in `run`: `<phone:1>`. New ones are stored, on disk where there is
+        one.
 
         Raises `LogError` when nothing can be written; then none is stored.
         """
@@ -40,7 +42,9 @@ class Vault(Protocol):
         ...
 
     def keyed_hash(self, data: bytes) -> str:
-        """A keyed hash of `data`, 32 hexadecimal digits: equal data can be told, guessed data cannot be tried."""
+        """A keyed hash of `data`, 32 hexadecimal digits: equal data can be told, guessed data cannot be
+        tried.
+        """
         ...
 
     def close(self) -> None:
@@ -99,9 +103,10 @@ _NONCE = 12
 class SqliteVault:
     """A `Vault` in the file `path`, sealed with AES-256-GCM.
 
-    The key of 32 bytes is `key`, or else the environment's `SOPWITH_KEY` (Base64), or else the file `path` + `.key`,
-    which is made on first use for its owner alone. Raises `PolicyError` for a key that does not open this vault, has
-    another length, or lies in a file that others may read; `LogError` for a file that cannot be opened.
+    The key of 32 bytes is `key`, or else the environment's `SOPWITH_KEY` (Base64), or else the file `path` +
+    `.key`, which is made on first use for its owner alone. Raises `PolicyError` for a key that does not open
+    this vault, has another length, or lies in a file that others may read; `LogError` for a file that cannot
+    be opened.
     """
 
     def __init__(self, path: str | Path, key: bytes | None = None) -> None:
@@ -228,7 +233,7 @@ class SqliteVault:
             raise PolicyError(
                 Text(f"the key does not open the vault {self.path}", f"该密钥无法打开保险库 {self.path}"),
                 Text(
-                    "set SOPWITH_KEY to the key that the vault was made with, or unset it to use its key file",
+                    "set SOPWITH_KEY to the key the vault was made with, or unset it to use its key file",
                     "请将 SOPWITH_KEY 设为创建该保险库时的密钥；若使用密钥文件，请取消该变量",
                 ),
             )
