@@ -1,0 +1,100 @@
+"""A person's answer: typed text into the value that a question's schema asks for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import cast
+
+from sopwith.cli.terminal import Terminal
+from sopwith.errors import Text, UserError
+from sopwith.ir.schema import validator
+from sopwith.ir.value import Json
+from sopwith.run.preview import as_text
+
+YES = ("y", "yes", "true", "ok", "是", "对", "好", "同意")
+NO = ("n", "no", "false", "否", "不", "不对", "不同意")
+
+_HINT = Text("answer with {}", "请回答：{}")
+_TRUTH = Text("y or n", "y 或 n")
+_NUMBER = Text("a number", "一个数字")
+_WHOLE = Text("a whole number", "一个整数")
+_TEXT = Text("text", "文本")
+_JSON = Text("JSON: {}", "JSON：{}")
+
+
+def read_answer(text: str, schema: Mapping[str, Json]) -> Json:
+    """The value that `text` stands for under `schema`. Raises `UserError` with what would be an answer."""
+    check = validator(dict(schema))
+    problems: tuple[str, ...] = ()
+    for value in _readings(text.strip(), schema):
+        problems = check.problems(value)
+        if not problems:
+            return value
+    listed = "; ".join(problems)
+    wanted = expected(schema)
+    raise UserError(
+        Text(f"'{text}' is not an answer to this: {listed}", f"“{text}”不是合适的回答：{listed}"),
+        Text(_HINT.en.format(wanted.en), _HINT.zh.format(wanted.zh)),
+    )
+
+
+def _readings(text: str, schema: Mapping[str, Json]) -> list[Json]:
+    """What `text` may mean, the likeliest first; as it stands at last."""
+    kind, found = schema.get("type"), cast("list[Json]", [])
+    choices = _choices(schema)
+    if choices:
+        if text.isdecimal() and 1 <= int(text) <= len(choices):
+            found.append(choices[int(text) - 1])
+        found += [choice for choice in choices if as_text(choice).casefold() == text.casefold()]
+    if kind == "boolean" and text.casefold() in (*YES, *NO):
+        found.append(text.casefold() in YES)
+    if kind == "string":
+        found.append(text)
+    try:
+        found.append(json.loads(text))
+    except ValueError:
+        pass
+    return [*found, text]
+
+
+def _choices(schema: Mapping[str, Json]) -> list[Json]:
+    enum = schema.get("enum")
+    if isinstance(enum, list):
+        return cast("list[Json]", enum)
+    arms = schema.get("oneOf")
+    if isinstance(arms, list) and all(isinstance(arm, dict) and "const" in arm for arm in arms):
+        return [cast("dict[str, Json]", arm)["const"] for arm in arms]
+    return []
+
+
+def expected(schema: Mapping[str, Json]) -> Text:
+    """What to type, in a few words."""
+    choices = _choices(schema)
+    if choices:
+        listed = ", ".join(f"{i}. {as_text(choice)}" for i, choice in enumerate(choices, 1))
+        return Text(listed, listed)
+    match schema.get("type"):
+        case "boolean":
+            return _TRUTH
+        case "integer":
+            return _WHOLE
+        case "number":
+            return _NUMBER
+        case "string" | None:
+            return _TEXT
+        case _:
+            shown = json.dumps(dict(schema), ensure_ascii=False)
+            return Text(_JSON.en.format(shown), _JSON.zh.format(shown))
+
+
+def ask_at(terminal: Terminal, question: str, schema: Mapping[str, Json]) -> Json:
+    """Ask whoever sits at the terminal until the answer fits. Ctrl-C and Ctrl-D leave the question open."""
+    terminal.say(f"\n{question}")
+    wanted = terminal.text(expected(schema))
+    while True:
+        terminal.say_part(f"[{wanted}] > ")
+        try:
+            return read_answer(input(), schema)
+        except UserError as error:
+            terminal.say(error.render(terminal.language))

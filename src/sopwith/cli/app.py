@@ -1,0 +1,134 @@
+"""The command `sopwith`: its verbs, one module each, imported when they are used."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import sopwith
+from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.language import from_arguments, language
+from sopwith.cli.terminal import Terminal
+from sopwith.errors import Text
+
+VERBS: dict[str, Text] = {
+    "init": Text("make a new project with a small procedure that works", "新建一个可直接运行的小项目"),
+    "doctor": Text("see whether everything that is needed is there", "检查运行环境是否齐备"),
+    "check": Text("find what is wrong with procedures, before they run", "在运行之前检查流程"),
+    "fmt": Text("write procedures in canonical form, comments kept", "把流程写成规范格式，保留注释"),
+    "show": Text("show a procedure, or exactly what a model would see", "显示流程，或模型将看到的内容"),
+    "run": Text("run a procedure on a request", "按流程处理一个请求"),
+    "resume": Text("go on with a run: after an answer, or after a crash", "回答之后或崩溃之后继续运行"),
+    "runs": Text("list the runs", "列出运行"),
+    "trace": Text("show what happened in a run", "显示一次运行的经过"),
+    "model": Text("get and list models that run on this machine", "获取和列出本机模型"),
+    "schema": Text("print the JSON Schema of procedures or events", "输出流程或事件的 JSON Schema"),
+}
+"""Every verb, in the order of the help. Its module is `sopwith.cli.VERB` and holds a `typer.Typer` named `verb`."""
+
+_COMMANDS = Text("Verbs", "命令")
+_INTERRUPTED = Text("interrupted", "已中断")
+
+
+class Verbs(TyperGroup):
+    """The group of all verbs. Errors become one message and an exit code, never a traceback."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of the verbs."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A verb by name; its module is imported now."""
+        if cmd_name not in VERBS:
+            return None
+        command = typer.main.get_command(import_module(f"sopwith.cli.{cmd_name}").verb)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """One line a verb, without importing any."""
+        shown = _terminal_of(ctx).language
+        with formatter.section(_COMMANDS.in_(shown)):
+            formatter.write_dl([(name, help_.in_(shown)) for name, help_ in VERBS.items()])
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
+        """Run the command line and exit with its code."""
+        given = list(sys.argv[1:] if args is None else args)
+        terminal = Terminal(language(from_arguments(given), os.environ), "--json" in given)
+        extra |= {"standalone_mode": False, "obj": terminal, "prog_name": "sopwith"}
+        _forgive_encodings()
+        sys.exit(int(_code(super().main, given, terminal, extra)))
+
+
+def _code(run: Any, arguments: list[str], terminal: Terminal, extra: dict[str, Any]) -> int:
+    try:
+        code = run(arguments, **extra)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else ExitCode.OK
+    except BrokenPipeError:
+        # Whoever read stdout has seen enough (`| head`). Nothing may be written to it any more, not at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+    except (KeyboardInterrupt, typer.Abort):
+        terminal.say(_INTERRUPTED)
+        return ExitCode.INTERRUPTED
+    except Exception as error:
+        if hasattr(error, "format_message"):  # what typer says about a command line
+            return terminal.misused(_message(error), _usage_of(error))
+        return terminal.failed(error)
+
+
+def _message(error: Any) -> Text:
+    said = str(error.format_message())
+    return Text(said, f"命令行有误：{said}")
+
+
+def _usage_of(error: Any) -> Text:
+    """Where the usage of the verb that was misused is described."""
+    path = getattr(getattr(error, "ctx", None), "command_path", "sopwith")
+    return Text(f"see `{path} --help`", f"参见 {path} --help")
+
+
+def _terminal_of(context: Any) -> Terminal:
+    found = context.find_root().obj
+    return found if isinstance(found, Terminal) else Terminal()
+
+
+def _forgive_encodings() -> None:
+    """A stream that is not UTF-8 gets escapes for what it cannot say, instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if (stream.encoding or "").lower().replace("-", "") != "utf8" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+app = typer.Typer(cls=Verbs, rich_markup_mode=None, no_args_is_help=True, add_completion=False)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"sopwith {sopwith.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def sopwith_(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+    lang: Annotated[str, typer.Option("--lang", help="en or zh: the language of messages.")] = "",
+) -> None:
+    """Make any language model execute an enterprise's procedures exactly.
+
+    让任何语言模型严格按企业流程办事。
+    """
+
+
+def main() -> None:
+    """The entry point of the command `sopwith`."""
+    app()

@@ -1,0 +1,91 @@
+"""`sopwith fmt`: procedures in canonical form."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.options import Lang, new_verb
+from sopwith.cli.terminal import Terminal, terminal
+from sopwith.errors import Text, UserError
+from sopwith.lang.yaml import format_yaml
+
+verb = new_verb()
+
+STDIN = "-"
+_WOULD = Text("{} is not in canonical form", "{} 不是规范格式")
+_DID = Text("{} was formatted", "已格式化 {}")
+_HINT = Text("run `sopwith fmt {}`", "请运行 sopwith fmt {}")
+
+
+@verb.command()
+def fmt(
+    context: typer.Context,
+    files: Annotated[list[Path], typer.Argument(metavar="FILES…", help="YAML files; - is stdin. 流程文件")],
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 3 if something would.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Change nothing; show what would.")] = False,
+    lang: Lang = "",
+) -> int:
+    """Write procedures in canonical YAML. Comments stay, the meaning stays.
+
+    把流程写成规范的 YAML，保留注释与含义。
+    """
+    shown = terminal(context)
+    changed = False
+    for file in files:
+        if str(file) == STDIN:
+            sys.stdout.write(format_yaml(sys.stdin.read(), "<stdin>"))
+            continue
+        changed = _format(shown, file, check=check, diff=diff) or changed
+    return ExitCode.INVALID if changed and check else ExitCode.OK
+
+
+def _format(shown: Terminal, file: Path, *, check: bool, diff: bool) -> bool:
+    """Format one file. Returns whether its text is another now, or would be."""
+    before = _read(file)
+    after = format_yaml(before, str(file))
+    if after == before:
+        return False
+    if diff:
+        lines = difflib.unified_diff(
+            before.splitlines(keepends=True), after.splitlines(keepends=True), str(file), str(file)
+        )
+        sys.stdout.writelines(line if line.endswith("\n") else f"{line}\n" for line in lines)
+    if check:
+        shown.say(shown.text(_WOULD).format(file))
+        shown.say(shown.text(_HINT).format(file))
+    if not check and not diff:
+        replace(file, after)
+        shown.say(shown.text(_DID).format(file))
+    return True
+
+
+def _read(file: Path) -> str:
+    try:
+        with file.open(encoding="utf-8", newline="") as stream:
+            return stream.read()
+    except UnicodeDecodeError as error:
+        raise UserError(Text(f"{file} is not UTF-8 text", f"{file} 不是 UTF-8 文本")) from error
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UserError(Text(f"{file} cannot be read: {why}", f"无法读取 {file}：{why}")) from error
+
+
+def replace(file: Path, text: str) -> None:
+    """Write `text` to `file` at once or not at all; its mode stays, and a link stays a link."""
+    target = file.resolve()
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8", newline="")
+        beside.chmod(target.stat().st_mode & 0o7777)
+        beside.replace(target)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        why = error.strerror or str(error)
+        raise UserError(Text(f"{file} cannot be written: {why}", f"无法写入 {file}：{why}")) from error

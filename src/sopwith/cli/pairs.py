@@ -1,0 +1,35 @@
+"""`name=value` on a command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from sopwith.errors import Text, UserError
+from sopwith.ir.value import Json
+
+
+def split_pairs(pairs: Sequence[str]) -> dict[str, str]:
+    """The names with their texts. Raises `UserError` for what has no `=`."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, mark, text = pair.partition("=")
+        if not mark or not name:
+            raise UserError(
+                Text(f"'{pair}' is not NAME=VALUE", f"“{pair}”不是“名称=值”的形式"),
+                Text("for example: --inputs order_id=A-1001", "例如：--inputs order_id=A-1001"),
+            )
+        found[name.strip()] = text
+    return found
+
+
+def read_pairs(pairs: Sequence[str]) -> dict[str, Json]:
+    """The names with their values: JSON where it is JSON, else text."""
+    return {name: _value(text) for name, text in split_pairs(pairs).items()}
+
+
+def _value(text: str) -> Json:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,103 @@
+"""A line on stderr for every step, while a run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sopwith.cli.columns import cut, pad, width
+from sopwith.cli.record import Record, Recorder
+from sopwith.cli.terminal import Terminal
+from sopwith.errors import Text
+from sopwith.ir.event import CallStarted, Event, HumanAsked, ModelReplied, ModelRequested, RunFinished
+from sopwith.ir.procedure import Procedure
+from sopwith.run.state import State
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+TITLE_CELLS = 24
+WHAT_CELLS = 46
+_READING = Text("the model reads", "模型处理中")
+_LOADING = Text("loading the model and reading", "正在载入模型并处理")
+_TOKENS = Text("tok", "tok")
+
+
+class StepLine:
+    """How the records of one procedure are laid out in lines."""
+
+    def __init__(self, procedure: Procedure, numbers: Mapping[str, str]) -> None:
+        self.number = max((width(number) for number in numbers.values()), default=1)
+        titles = (width(step.title) for step in procedure.steps.values())
+        self.title = min(TITLE_CELLS, max(titles, default=1))
+
+    def head(self, number: str, title: str) -> str:
+        """The columns that are known when a step begins."""
+        return f"  {pad(number, self.number, right=True)}  {pad(cut(title, self.title), self.title)}"
+
+    def line(self, record: Record) -> str:
+        """A whole line: number, name, what it did, tokens that were newly read or written, seconds."""
+        what = "; ".join(record.parts)
+        if width(what) > WHAT_CELLS and len(record.parts) > 1:
+            what = "; ".join(cut(part, WHAT_CELLS // 2) for part in record.parts)
+        used = record.usage
+        new = used.input + used.cache_write + used.output
+        tokens = f"+{new} {_TOKENS.en}" if used.model_calls else ""
+        seconds = f"{record.seconds:.1f} s"
+        head = self.head(record.number, record.title)
+        return f"{head}  {pad(what, WHAT_CELLS)}  {pad(tokens, 10, right=True)}  {pad(seconds, 7, right=True)}"
+
+
+class Progress:
+    """A subscriber to the events of one run."""
+
+    def __init__(
+        self, terminal: Terminal, procedure: Procedure, numbers: Mapping[str, str], language: str, *, loads: bool
+    ) -> None:
+        self._terminal = terminal
+        self._layout = StepLine(procedure, numbers)
+        self._recorder = Recorder(procedure, numbers, language, self._print)
+        self._console = terminal.console()
+        self._status: Status | None = None
+        self._loads = loads
+        """Whether the model is still to be loaded."""
+
+    def __call__(self, event: Event, state: State) -> None:
+        body = event.body
+        self._recorder.take(event)
+        if isinstance(body, ModelRequested):
+            self._wait(self._terminal.text(_LOADING if self._loads else _READING))
+        elif isinstance(body, ModelReplied):
+            self._loads = False
+            self.still()
+        elif isinstance(body, CallStarted):
+            self._wait(body.tool)
+        elif isinstance(body, HumanAsked | RunFinished):
+            self.still()
+
+    def still(self) -> None:
+        """Stop drawing."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+    def _wait(self, what: str) -> None:
+        """Say what is being waited for; off a terminal only that the model is loaded, once, since that takes long."""
+        record = self._recorder.current
+        if record is None:
+            return
+        if not self._terminal.live:
+            if self._loads and what == self._terminal.text(_LOADING):
+                self._terminal.say(what + " …")
+                self._loads = False
+            return
+        shown = f"{self._layout.head(record.number, record.title)}  {what} …"
+        if self._status is None:
+            self._status = self._console.status(shown, spinner="dots")
+            self._status.start()
+        else:
+            self._status.update(shown)
+
+    def _print(self, record: Record) -> None:
+        self.still()
+        self._console.print(self._layout.line(record), style=None if record.good else "yellow")

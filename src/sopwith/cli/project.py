@@ -1,0 +1,118 @@
+"""What belongs to a run: the files beside its procedure, and where they were when it was started."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sopwith.cli.settings import Settings, load_settings
+from sopwith.errors import Text, UserError
+from sopwith.ir.usage import Budget
+
+TOOLS = "tools.py"
+MCP = ".mcp.json"
+POLICY = "policy.yaml"
+WHERE = "where"
+LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says about a project; None where it says nothing."""
+
+    model: str | None = None
+    data: Path | None = None
+    tools: Sequence[Path] | None = None
+    mcp: Path | None = None
+    policy: Path | None = None
+    principal: str | None = None
+    roles: Sequence[str] | None = None
+    budget: Budget = Budget()
+
+    def given(self) -> dict[str, Any]:
+        """The same, by the names of the settings."""
+        named = {name: getattr(self, name) for name in ("model", "data", "tools", "mcp", "policy", "principal", "roles")}
+        return named | {f"budget.{name}": value for name, value in self.budget.model_dump().items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The files of a run (absolute), its model, and its settings."""
+
+    procedure: Path
+    tools: tuple[Path, ...]
+    mcp: Path | None
+    policy: Path | None
+    settings: Settings
+    allow: tuple[str, ...] = ()
+
+    @property
+    def model(self) -> str | None:
+        """The model that was named, if one was."""
+        return self.settings.model
+
+
+def find_project(procedure: Path, options: Options, allow: Sequence[str] = ()) -> Project:
+    """The project of a procedure: what was given, else what lies beside it. Raises `UserError` for a missing file."""
+    if not procedure.is_file():
+        raise _missing(procedure)
+    folder = procedure.resolve().parent
+    settings = load_settings(folder, options.given())
+    tools = settings.tools if settings.tools is not None else _there(folder / TOOLS)
+    project = Project(
+        procedure=procedure.resolve(),
+        tools=tuple(path.absolute() for path in tools),
+        mcp=_file(settings.mcp, folder / MCP),
+        policy=_file(settings.policy, folder / POLICY),
+        settings=settings,
+        allow=tuple(allow),
+    )
+    for path in (*project.tools, project.mcp, project.policy):
+        if path is not None and not path.is_file():
+            raise _missing(path)
+    return project
+
+
+def _there(path: Path) -> tuple[Path, ...]:
+    return (path,) if path.is_file() else ()
+
+
+def _file(named: Path | None, beside: Path) -> Path | None:
+    if named is not None:
+        return named.absolute()
+    return beside if beside.is_file() else None
+
+
+def _missing(path: Path) -> UserError:
+    return UserError(
+        Text(f"there is no file {path}", f"没有文件 {path}"),
+        Text("check the path; `sopwith init` makes a project", "请检查路径；sopwith init 可新建项目"),
+    )
+
+
+def remember(project: Project, data: Path, run: str) -> None:
+    """Note where the files of a run are, so that `resume` finds them. A convenience: the run does not depend on it."""
+    noted: dict[str, Any] = {
+        "procedure": str(project.procedure),
+        "tools": [str(path) for path in project.tools],
+        "mcp": str(project.mcp) if project.mcp else None,
+        "policy": str(project.policy) if project.policy else None,
+        "model": project.model,
+        "allow": list(project.allow),
+        "budget": project.settings.budget.model_dump(exclude_none=True),
+    }
+    place = data / WHERE / f"{run}.json"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps(noted, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def remembered(data: Path, run: str) -> dict[str, Any]:
+    """What `remember` noted, or nothing."""
+    place = data / WHERE / f"{run}.json"
+    try:
+        return json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}

@@ -1,0 +1,174 @@
+"""The prompts of a step, before any run: what is not known yet stands as ‹name›."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from sopwith.errors import ExpressionError
+from sopwith.ir.event import Principal, Purpose
+from sopwith.ir.usage import Budget
+from sopwith.ir.value import Json
+from sopwith.lang.machine import Choice, Node
+from sopwith.models.port import ModelRequest
+from sopwith.run.asking import form_of, inputs_form, inputs_request, judge_form, request_of
+from sopwith.run.book import Book
+from sopwith.run.preview import as_text
+from sopwith.run.state import State
+from sopwith.run.values import IDENTITY
+
+INPUTS = "inputs"
+"""The name under which the prompt that extracts the inputs is shown."""
+
+
+def stand_in(name: str) -> str:
+    """What is shown for a value that only a run has."""
+    return f"‹{name}›"
+
+
+def prompts(book: Book, step: str, given: Mapping[str, Json]) -> list[tuple[Purpose, ModelRequest]]:
+    """Every prompt that a model may get at `step`, in order: for its own work, and for its choice of an edge.
+
+    `given` are values by dotted name: `request`, `date`, `principal.id`, an input, or a name that a step writes.
+    A step that calls no model has none.
+    """
+    if step == INPUTS:
+        return list(_inputs(book, given))
+    return list(_of_node(book, book.machine.nodes[step], given))
+
+
+def _inputs(book: Book, given: Mapping[str, Json]) -> Iterator[tuple[Purpose, ModelRequest]]:
+    missing = {
+        name: item.schema_ for name, item in book.procedure.inputs.items() if item.from_ is None and name not in given
+    }
+    if missing:
+        yield "inputs", inputs_request(book, inputs_form(missing), _state(book, None, given))
+
+
+def _of_node(book: Book, node: Node, given: Mapping[str, Json]) -> Iterator[tuple[Purpose, ModelRequest]]:
+    purpose = purpose_of(node)
+    if purpose is not None:
+        yield purpose, _request(book, node, purpose, given)
+    group = tuple(edge for edge in node.edges if edge.kind == "judge")
+    if group:
+        state = _state(book, node, given)
+        try:
+            yield "judge", request_of(book, node, judge_form(book, group), state, IDENTITY)
+        except ExpressionError:
+            yield "judge", request_of(book, _symbolic(node), judge_form(book, group), state, IDENTITY)
+
+
+def purpose_of(node: Node) -> Purpose | None:
+    """What a model is asked for at a step, apart from the choice of an edge; None where it is not asked."""
+    if node.kind == "tool":
+        return None if node.ready else "arguments"
+    if node.kind in ("returns", "answer", "free"):
+        return cast("Purpose", node.kind)
+    return None
+
+
+def _request(book: Book, node: Node, purpose: Purpose, given: Mapping[str, Json]) -> ModelRequest:
+    state = _state(book, node, given)
+    try:
+        return request_of(book, node, form_of(book, node, purpose, state, IDENTITY), state, IDENTITY)
+    except ExpressionError:
+        # An expression that wants more than a stand-in is shown as it is written.
+        node = _symbolic(node)
+        return request_of(book, node, form_of(book, node, purpose, state, IDENTITY), state, IDENTITY)
+
+
+def _symbolic(node: Node) -> Node:
+    """`node` with its expressions as text."""
+    changed: dict[str, Any] = {"do": None, "answer": None, "dynamic_enums": ()}
+    schema: Any = copy.deepcopy(dict(node.returns)) if node.returns is not None else None
+    for dynamic in node.dynamic_enums:
+        shown = stand_in(as_text(dynamic.values.value))
+        if not dynamic.path:
+            changed["choices"] = (Choice(shown),)
+        place = schema
+        for part in dynamic.path:
+            place = place[part]
+        place["enum"] = [shown]
+    return dataclasses.replace(node, **changed, returns=schema)
+
+
+def _state(book: Book, node: Node | None, given: Mapping[str, Json]) -> State:
+    """A state at `node` in which every name that it uses has a value, given or a stand-in."""
+
+    def fact(name: str) -> str:
+        return as_text(given[name]) if name in given else stand_in(name)
+
+    inputs = {name: given.get(name, stand_in(name)) for name in book.procedure.inputs}
+    values: dict[str, Any] = {}
+    for path in _paths(node) if node is not None else ():
+        if path[0] not in ("inputs", "run", "error"):
+            _put(values, path, given)
+    return State(
+        run=stand_in("run"),
+        task=stand_in("run"),
+        procedure_id=book.procedure.id,
+        procedure=book.machine.hash,
+        principal=Principal(id=fact("principal.id")),
+        request=fact("request"),
+        date=fact("date"),
+        language=book.language,
+        budget=Budget(),
+        started_at=0,
+        given=inputs,
+        inputs=inputs,
+        values=values,
+    )
+
+
+def _paths(node: Node) -> list[tuple[str, ...]]:
+    templates = [node.do, node.answer, *(dynamic.values for dynamic in node.dynamic_enums)]
+    shown = [use.path for use in (*node.uses, *node.judge_uses)]
+    # The longest first, so that `leave.days` is put into the mapping `leave` and not after a text of that name.
+    return sorted({*shown, *(p for t in templates if t is not None for p in t.paths)}, key=len, reverse=True)
+
+
+def _put(values: dict[str, Any], path: tuple[str, ...], given: Mapping[str, Json]) -> None:
+    name = ".".join(path)
+    if path[0] in given:
+        values[path[0]] = given[path[0]]
+        return
+    place = values
+    for part in path[:-1]:
+        place = place.setdefault(part, {})
+        if not isinstance(place, dict):
+            return
+    place.setdefault(path[-1], given.get(name, stand_in(name)))
+
+
+def as_text_blocks(purpose: Purpose, request: ModelRequest) -> str:
+    """A prompt as a reader sees it: what is sent stands unchanged under its heading."""
+    prompt = request.prompt
+    parts = [("system", prompt.prefix.rstrip("\n")), ("tools", prompt.block)]
+    for turn in prompt.turns:
+        parts += [("user (example)", turn.user), ("assistant (example)", turn.assistant)]
+    parts.append(("user", prompt.tail))
+    legal = ", ".join(request.legal) if request.form != "text" else "text"
+    head = f"=== {purpose}: {request.form}, {legal}" if request.form != "text" else f"=== {purpose}: text"
+    constraint = json.dumps(request.constraint, ensure_ascii=False) if request.constraint else ""
+    tail = [f"--- constraint\n{constraint}"] if constraint else []
+    return "\n".join([head, *(f"--- {name}\n{text}" for name, text in parts), *tail])
+
+
+def as_json(purpose: Purpose, request: ModelRequest) -> dict[str, Any]:
+    """The same for `--json`."""
+    prompt = request.prompt
+    return {
+        "purpose": purpose,
+        "form": request.form,
+        "legal": list(request.legal),
+        "labels": list(request.labels),
+        "constraint": request.constraint,
+        "max_tokens": request.max_tokens,
+        "system": prompt.prefix,
+        "tools": prompt.block,
+        "turns": [{"user": turn.user, "assistant": turn.assistant} for turn in prompt.turns],
+        "user": prompt.tail,
+    }

@@ -1,0 +1,260 @@
+"""What a run did, step by step, gathered from its events: for the line of a step, and for a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sopwith.cli.columns import cut
+from sopwith.errors import Text
+from sopwith.ir.event import (
+    CallFinished,
+    CallJudged,
+    CallProposed,
+    CheckRan,
+    EdgeTaken,
+    Event,
+    HumanAnswered,
+    HumanAsked,
+    InputsBound,
+    ModelReplied,
+    ModelRequested,
+    ReplyRejected,
+    RunFinished,
+    RunResumed,
+    RunSuspended,
+    StepEntered,
+    StepFailed,
+    TimeoutPassed,
+    ValueStored,
+)
+from sopwith.ir.procedure import Procedure
+from sopwith.ir.usage import Usage
+from sopwith.ir.value import Json
+from sopwith.run.preview import as_text
+
+VALUE_CELLS = 40
+"""The longest value in the line of a step."""
+
+_INPUTS = Text("inputs", "提取输入")
+_ANSWER = Text("answer, {} characters", "答复，{} 字")
+_DENIED = Text("denied by {}", "被规则 {} 拒绝")
+_REFUSED = Text("reply refused: {}", "拒收模型回复：{}")
+_NOT_TRUE = Text("verify ✗", "校验 ✗")
+_ASKED = Text("asks: {}", "提问：{}")
+_APPROVAL = Text("waits for approval", "等待批准")
+_ANSWERED = Text("{} answered: {}", "{} 回答：{}")
+_LATE = Text("longer than {:g} s", "超过 {:g} 秒")
+_UNKNOWN = Text("outcome unknown", "结果未知")
+
+
+@dataclass(slots=True)
+class Record:
+    """One visit of a step. `parts` are the things it did, in words; `seconds` is without waiting for people."""
+
+    step: str
+    visit: int
+    number: str
+    title: str
+    began: int
+    ended: int
+    waited: int = 0
+    parts: list[str] = field(default_factory=list[str])
+    usage: Usage = field(default_factory=Usage)
+    good: bool = True
+    events: list[Event] = field(default_factory=list[Event])
+    legal: str = ""
+    confidence: float | None = None
+    tool: str = ""
+    asked_at: int | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return max(0, self.ended - self.began - self.waited) / 1e6
+
+    def add(self, part: str, *, good: bool = True) -> None:
+        """One more thing that it did; `good` is False for what went wrong."""
+        self.parts.append(part)
+        self.good = self.good and good
+
+
+class Recorder:
+    """Makes records from events, one by one. `done` is called with each record that is complete."""
+
+    def __init__(
+        self, procedure: Procedure, numbers: Mapping[str, str], language: str, done: Callable[[Record], None]
+    ) -> None:
+        self._procedure = procedure
+        self._numbers = numbers
+        self._language = language
+        self._done = done
+        self.current: Record | None = None
+
+    def take(self, event: Event) -> None:
+        """One more event of the run."""
+        body = event.body
+        if isinstance(body, StepEntered):
+            self._close()
+            self.current = self._begin(event, (event.step or "").partition("#")[0], body.visit)
+        elif isinstance(body, ModelRequested) and self.current is None:
+            self.current = self._begin(event, "", 1)
+        record = self.current
+        if record is None:
+            return
+        record.events.append(event)
+        record.ended = event.at
+        act = _ACTS.get(type(body))
+        if act is not None:
+            act(record, event, body, self._language)
+        if isinstance(body, InputsBound | EdgeTaken | RunFinished):
+            self._close()
+        elif isinstance(body, CallFinished) and _purpose(record) == "free":
+            # One line a call: a free step may make many.
+            self._close()
+            self.current = Record(record.step, record.visit, "", "", event.at, event.at)
+
+    def _begin(self, event: Event, step: str, visit: int) -> Record:
+        found = self._procedure.steps.get(step)
+        title = found.title if found else (_INPUTS.in_(self._language) if not step else self._procedure.name or step)
+        return Record(step, visit, self._numbers.get(step, ""), title, event.at, event.at)
+
+    def _close(self) -> None:
+        record, self.current = self.current, None
+        if record is not None:
+            self._done(record)
+
+
+def records(procedure: Procedure, numbers: Mapping[str, str], language: str, events: list[Event]) -> list[Record]:
+    """The records of a whole log, the last one as far as it came."""
+    found: list[Record] = []
+    recorder = Recorder(procedure, numbers, language, found.append)
+    for event in events:
+        recorder.take(event)
+    if recorder.current is not None:
+        found.append(recorder.current)
+    return found
+
+
+def short(value: Json, cells: int = VALUE_CELLS) -> str:
+    """A value in one short line."""
+    return cut(as_text(value), cells)
+
+
+def _sure(confidence: float | None) -> str:
+    return "" if confidence is None else f" ({confidence:.2f})"
+
+
+def _requested(record: Record, event: Event, body: ModelRequested, language: str) -> None:
+    letters = len(body.legal) > 1 and all(len(name) == 1 for name in body.legal)
+    record.legal = f"{body.legal[0]}–{body.legal[-1]} " if letters else ""
+
+
+def _replied(record: Record, event: Event, body: ModelReplied, language: str) -> None:
+    record.usage += body.usage + Usage(model_calls=1)
+    record.confidence = body.confidence
+
+
+def _rejected(record: Record, event: Event, body: ReplyRejected, language: str) -> None:
+    record.add(_REFUSED.in_(language).format(body.error.code), good=not body.final)
+
+
+def _proposed(record: Record, event: Event, body: CallProposed, language: str) -> None:
+    record.tool = body.tool
+
+
+def _judged(record: Record, event: Event, body: CallJudged, language: str) -> None:
+    if body.verdict == "deny":
+        record.add(f"{record.tool} ✗ {_DENIED.in_(language).format(body.rule)}", good=False)
+
+
+def _called(record: Record, event: Event, body: CallFinished, language: str) -> None:
+    record.usage += Usage(tool_calls=1)
+    if body.unknown:
+        record.add(f"{record.tool} ? {_UNKNOWN.in_(language)}", good=False)
+    elif body.error is not None:
+        record.add(f"{record.tool} ✗ {body.error.code}", good=False)
+    else:
+        record.good = True  # an earlier attempt may have failed
+        record.add(f"{record.tool} ✓")
+
+
+def _stored(record: Record, event: Event, body: ValueStored, language: str) -> None:
+    purpose = _purpose(record)
+    if body.by == "human":
+        return
+    if purpose == "answer":
+        length = body.size or len(str(body.value))
+        record.add(_ANSWER.in_(language).format(length))
+    else:
+        record.add(f"{record.legal}→ {short(body.value)}{_sure(record.confidence)}")
+    record.legal = ""
+
+
+def _purpose(record: Record) -> str:
+    asked = (e.body.purpose for e in reversed(record.events) if isinstance(e.body, ModelRequested))
+    return next(asked, "")
+
+
+def _checked(record: Record, event: Event, body: CheckRan, language: str) -> None:
+    if not body.ok:
+        record.add(_NOT_TRUE.in_(language), good=False)
+
+
+def _edge(record: Record, event: Event, body: EdgeTaken, language: str) -> None:
+    if body.by == "judge":
+        record.add(f"{record.legal}→ {body.to}{_sure(body.confidence)}")
+    elif body.by == "error":
+        record.add(f"→ {body.to}", good=False)
+
+
+def _failed(record: Record, event: Event, body: StepFailed, language: str) -> None:
+    if not any(body.error.code in part or _NOT_TRUE.in_(language) == part for part in record.parts):
+        record.add(f"✗ {body.error.code}", good=False)
+    record.good = False
+
+
+def _asked(record: Record, event: Event, body: HumanAsked, language: str) -> None:
+    if body.what == "approval":
+        record.add(f"{record.tool}: {_APPROVAL.in_(language)}")
+    else:
+        record.add(_ASKED.in_(language).format(short(body.question)))
+
+
+def _answered(record: Record, event: Event, body: HumanAnswered, language: str) -> None:
+    _woken(record, event, body, language)
+    record.add(_ANSWERED.in_(language).format(body.by, short(body.answer)))
+
+
+def _suspended(record: Record, event: Event, body: RunSuspended, language: str) -> None:
+    record.asked_at = event.at
+
+
+def _woken(record: Record, event: Event, body: object, language: str) -> None:
+    if record.asked_at is not None:
+        record.waited += event.at - record.asked_at
+        record.asked_at = None
+
+
+def _late(record: Record, event: Event, body: TimeoutPassed, language: str) -> None:
+    record.add(_LATE.in_(language).format(body.limit), good=False)
+
+
+_ACTS: Mapping[type, Callable[[Record, Event, Any, str], None]] = {
+    ModelRequested: _requested,
+    ModelReplied: _replied,
+    ReplyRejected: _rejected,
+    CallProposed: _proposed,
+    CallJudged: _judged,
+    CallFinished: _called,
+    ValueStored: _stored,
+    CheckRan: _checked,
+    EdgeTaken: _edge,
+    StepFailed: _failed,
+    HumanAsked: _asked,
+    HumanAnswered: _answered,
+    RunSuspended: _suspended,
+    RunResumed: _woken,
+    TimeoutPassed: _late,
+}

@@ -1,0 +1,236 @@
+"""Settings: from the command line, `SOPWITH_*`, `sopwith.toml` or `[tool.sopwith]`, and the user's own file.
+
+The first of these that has a setting decides. A relative path in a file is relative to that file.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, cast
+
+from sopwith.errors import NO_HINT, Text, UserError
+from sopwith.ir.usage import Budget
+
+FILE = "sopwith.toml"
+PREFIX = "SOPWITH_"
+OTHER_VARIABLES = frozenset({"SOPWITH_LANG", "SOPWITH_DEBUG", "SOPWITH_MODEL_DIR", "SOPWITH_KEY"})
+"""Variables of the same prefix that are no settings."""
+
+Kind = Literal["text", "words", "path", "paths", "count", "seconds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: the kind of its value, and what it is for."""
+
+    kind: Kind
+    meaning: Text
+
+
+SETTINGS: Mapping[str, Setting] = MappingProxyType(
+    {
+        "model": Setting("text", Text("the model: local, openai:NAME, a GGUF file …", "模型：local、openai:NAME、GGUF 文件等")),
+        "data": Setting("path", Text("the folder of the event log, vault and key", "事件日志、保险库与密钥所在目录")),
+        "tools": Setting("paths", Text("Python files with tools", "含工具的 Python 文件")),
+        "mcp": Setting("path", Text("a file with MCP servers", "MCP 服务器配置文件")),
+        "policy": Setting("path", Text("the file with the policy", "策略文件")),
+        "principal": Setting("text", Text("who runs are for", "运行所代表的人")),
+        "roles": Setting("words", Text("the roles of the principal", "该人的角色")),
+        "budget.tokens": Setting("count", Text("tokens of one run", "单次运行的 token 数")),
+        "budget.model_calls": Setting("count", Text("model calls of one run", "单次运行的模型调用次数")),
+        "budget.tool_calls": Setting("count", Text("tool calls of one run", "单次运行的工具调用次数")),
+        "budget.seconds": Setting("seconds", Text("seconds of one run", "单次运行的秒数")),
+    }
+)
+
+_WANTED: Mapping[Kind, Text] = {
+    "text": Text("text", "文本"),
+    "words": Text("a list of texts", "文本列表"),
+    "path": Text("a path", "路径"),
+    "paths": Text("a list of paths", "路径列表"),
+    "count": Text("a whole number, 0 or more", "不小于 0 的整数"),
+    "seconds": Text("a number, 0 or more", "不小于 0 的数"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What holds for one command. `found` says for each setting that was set where it comes from."""
+
+    model: str | None
+    data: Path
+    tools: tuple[Path, ...] | None
+    mcp: Path | None
+    policy: Path | None
+    principal: str
+    roles: tuple[str, ...]
+    budget: Budget
+    found: Mapping[str, str]
+
+
+def load_settings(
+    folder: Path, given: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
+) -> Settings:
+    """The settings for a procedure in `folder`; `given` are those of the command line (None: not given).
+
+    Raises `UserError` for an unknown setting or a value that is not what it must be.
+    """
+    environment = os.environ if environment is None else environment
+    values: dict[str, Any] = {}
+    found: dict[str, str] = {}
+    for layer, source in _layers(folder, given or {}, environment):
+        for name, value in layer.items():
+            values[name] = value
+            found[name] = source
+    budget = {name.partition(".")[2]: value for name, value in values.items() if name.startswith("budget.")}
+    return Settings(
+        model=values.get("model"),
+        data=values.get("data", Path(".sopwith")),
+        tools=values.get("tools"),
+        mcp=values.get("mcp"),
+        policy=values.get("policy"),
+        principal=values.get("principal", "anonymous"),
+        roles=values.get("roles", ()),
+        budget=Budget(**budget),
+        found=MappingProxyType(found),
+    )
+
+
+def _layers(
+    folder: Path, given: Mapping[str, Any], environment: Mapping[str, str]
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """The values of each source, read and judged, weakest first."""
+    user = user_file(environment)
+    if user.is_file():
+        yield _of_file(user, _toml(user)), str(user)
+    file = project_file(folder) or project_file(Path.cwd())
+    if file is not None:
+        yield _of_file(file, _table(file) or {}), str(file)
+    yield _of_environment(environment), "environment"
+    set_ = {name: value for name, value in given.items() if value not in (None, (), [])}
+    yield {name: _value(name, value, Path(), "--" + name) for name, value in set_.items()}, "command line"
+
+
+def user_file(environment: Mapping[str, str]) -> Path:
+    """The user's own settings file, whether it is there or not."""
+    home = environment.get("XDG_CONFIG_HOME")
+    return (Path(home) if home else Path.home() / ".config") / "sopwith" / "config.toml"
+
+
+def project_file(folder: Path) -> Path | None:
+    """The nearest `sopwith.toml`, or `pyproject.toml` with `[tool.sopwith]`, in `folder` or above it."""
+    for place in (folder.resolve(), *folder.resolve().parents):
+        if (place / FILE).is_file():
+            return place / FILE
+        if (place / "pyproject.toml").is_file() and _table(place / "pyproject.toml") is not None:
+            return place / "pyproject.toml"
+    return None
+
+
+def _table(file: Path) -> dict[str, Any] | None:
+    """The settings in a project's file, None where a `pyproject.toml` has none."""
+    content = _toml(file)
+    if file.name == FILE:
+        return content
+    return cast("dict[str, Any] | None", content.get("tool", {}).get("sopwith"))
+
+
+def _toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UserError(Text(f"{file} cannot be read: {why}", f"无法读取 {file}：{why}")) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(Text(f"{file} is not TOML: {error}", f"{file} 不是 TOML：{error}")) from error
+
+
+def _of_file(file: Path, content: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in content.items():
+        if name == "budget" and isinstance(value, dict):
+            inner = cast("dict[str, Any]", value)
+            flat.update({f"budget.{key}": item for key, item in inner.items()})
+        else:
+            flat[name] = value
+    return {name: _value(_known(name, str(file)), value, file.parent, f"{file}: {name}") for name, value in flat.items()}
+
+
+def _of_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    names = {variable(name): name for name in SETTINGS}
+    found: dict[str, Any] = {}
+    for key, text in environment.items():
+        if not key.startswith(PREFIX) or key in OTHER_VARIABLES:
+            continue
+        if key not in names:
+            raise _unknown(key, "environment", (*names, *OTHER_VARIABLES))
+        if text:
+            found[names[key]] = _value(names[key], _parsed(SETTINGS[names[key]].kind, text), Path(), key)
+    return found
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return PREFIX + name.upper().replace(".", "_")
+
+
+def _parsed(kind: Kind, text: str) -> Any:
+    """The text of a variable as a value; what is not a number stays text, and is refused as such."""
+    if kind == "paths":
+        return text.split(os.pathsep)
+    if kind == "words":
+        return [word.strip() for word in text.split(",")]
+    if kind in ("count", "seconds"):
+        try:
+            return float(text) if kind == "seconds" else int(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _known(name: str, source: str) -> str:
+    if name not in SETTINGS:
+        raise _unknown(name, source, tuple(SETTINGS))
+    return name
+
+
+def _unknown(name: str, source: str, known: tuple[str, ...]) -> UserError:
+    near = get_close_matches(name, known, 1)
+    hint = Text(f"did you mean '{near[0]}'?", f"是否想写“{near[0]}”？") if near else NO_HINT
+    listed = ", ".join(sorted(known))
+    return UserError(
+        Text(f"{source}: unknown setting '{name}'", f"{source}：未知的设置“{name}”"),
+        hint if near else Text(f"known: {listed}", f"可用：{listed}"),
+    )
+
+
+def _value(name: str, value: Any, folder: Path, place: str) -> Any:
+    """The value of a setting, as it is used. Raises `UserError` where it is not of its kind."""
+    kind = SETTINGS[name].kind
+    match kind, value:
+        case "text", str() if value:
+            return value
+        case "path", (str() | Path()) if str(value):
+            return folder / Path(value).expanduser()
+        case ("words" | "paths"), (list() | tuple()) if all(
+            isinstance(item, str | Path) for item in cast("list[Any]", value)
+        ):
+            items = cast("list[str | Path]", value)
+            if kind == "words":
+                return tuple(str(item) for item in items)
+            return tuple(folder / Path(item).expanduser() for item in items)
+        case "count", int() if not isinstance(value, bool) and value >= 0:
+            return value
+        case "seconds", (int() | float()) if not isinstance(value, bool) and 0 <= value < float("inf"):
+            return float(value)
+        case _:
+            wanted = _WANTED[kind]
+            raise UserError(
+                Text(f"{place} must be {wanted.en}, not {value!r}", f"{place} 必须是{wanted.zh}，而不是 {value!r}")
+            )

@@ -1,0 +1,127 @@
+"""What a command writes: data to stdout, everything else to stderr, in the language of the user."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from sopwith.cli.exit_code import ExitCode, known, of_error
+from sopwith.errors import ProcedureError, SopwithError, Text, UserError
+from sopwith.ir.diagnostic import Diagnostic
+from sopwith.ir.value import Json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+DEBUG = "SOPWITH_DEBUG"
+_INTERNAL = Text(
+    "set SOPWITH_DEBUG=1 to see where, and please report it", "设置 SOPWITH_DEBUG=1 可查看位置，欢迎反馈"
+)
+
+
+@dataclass(slots=True)
+class Terminal:
+    """The two streams of one command. With `json`, stdout gets exactly one document, also for an error."""
+
+    language: str = "en"
+    json: bool = False
+
+    def text(self, text: Text | str) -> str:
+        """A sentence in the language of this terminal."""
+        return text if isinstance(text, str) else text.in_(self.language)
+
+    def out(self, text: Text | str) -> None:
+        """Data: a line on stdout."""
+        print(self.text(text))
+
+    def say(self, text: Text | str) -> None:
+        """Progress: a line on stderr."""
+        print(self.text(text), file=sys.stderr, flush=True)
+
+    def say_part(self, text: str) -> None:
+        """The beginning of a line on stderr, such as a prompt."""
+        print(text, end="", file=sys.stderr, flush=True)
+
+    def document(self, value: Any) -> None:
+        """The one document of a command with `--json`."""
+        print(json.dumps(value, ensure_ascii=False, indent=2))
+
+    @property
+    def asks(self) -> bool:
+        """Whether somebody sits here who can be asked."""
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+    @property
+    def live(self) -> bool:
+        """Whether lines on stderr may be drawn again."""
+        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    def console(self) -> Console:
+        """stderr with colours, where it is a terminal."""
+        from rich.console import Console
+
+        return Console(file=sys.stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+    def failed(self, error: BaseException) -> ExitCode:
+        """Say what went wrong and what to do about it. Returns the exit code."""
+        if os.environ.get(DEBUG) == "1":
+            traceback.print_exception(error)
+        diagnostics = diagnostics_of(error)
+        for diagnostic in diagnostics:
+            self.say(diagnostic.render(self.language))
+        shown = as_error(error)
+        self.say(_first_line(shown, self.language) if diagnostics else shown.render(self.language))
+        if self.json:
+            self.document({"error": self.error_json(shown, diagnostics)})
+        return of_error(error)
+
+    def misused(self, message: Text, hint: Text) -> ExitCode:
+        """Say that the command line cannot be understood."""
+        error = UserError(message, hint)
+        self.say(error.render(self.language))
+        if self.json:
+            self.document({"error": self.error_json(error, ())})
+        return ExitCode.USAGE
+
+    def error_json(self, error: SopwithError, diagnostics: Sequence[Diagnostic]) -> dict[str, Json]:
+        """An error as the object that `--json` prints."""
+        found: dict[str, Json] = {
+            "code": error.code,
+            "message": error.message.in_(self.language),
+            "hint": error.hint.in_(self.language),
+        }
+        if diagnostics:
+            found["diagnostics"] = [d.to_json(self.language) for d in diagnostics]
+        return found
+
+
+def terminal(context: typer.Context) -> Terminal:
+    """The terminal of the command that runs in `context`."""
+    found = context.find_root().obj
+    return found if isinstance(found, Terminal) else Terminal()
+
+
+def diagnostics_of(error: BaseException) -> list[Diagnostic]:
+    """The diagnostics that an error carries."""
+    found = error.diagnostics if isinstance(error, ProcedureError) else ()
+    return [item for item in found if isinstance(item, Diagnostic)]
+
+
+def as_error(error: BaseException) -> SopwithError:
+    """`error`, or what stands for an error that nobody foresaw."""
+    if isinstance(error, SopwithError) and known(error):
+        return error
+    what = f"{type(error).__name__}: {error}"
+    return SopwithError(Text(f"something broke: {what}", f"出现内部错误：{what}"), _INTERNAL)
+
+
+def _first_line(error: SopwithError, language: str) -> str:
+    """The error without the diagnostics that its message lists again."""
+    return error.render(language).partition("\n")[0]
