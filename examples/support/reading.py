@@ -1,4 +1,4 @@
-"""What a customer says: their language, their own words, the rule of the desk that they touch."""
+"""What a customer says: their language, their own words, whether a person has to take it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any, Literal
 from ruamel.yaml import YAML
 
 Language = Literal["zh", "en"]
-Decision = Literal["escalate", "refuse"]
 
 _HAN = re.compile(r"[㐀-鿿]")
 _LATIN = re.compile(r"[A-Za-z]")
@@ -53,10 +52,9 @@ def question(text: str) -> str:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of the desk, as in `rules.yaml`."""
+    """One reason for which a person has to take a ticket, as in `rules.yaml`."""
 
     id: str
-    decision: Decision
     reason: dict[Language, str]
     patterns: tuple[re.Pattern[str], ...]
 
@@ -69,11 +67,11 @@ def rules() -> tuple[Rule, ...]:
     return tuple(_rule(**rule) for rule in read["rules"])
 
 
-def _rule(id: str, decision: Decision, reason: dict[Language, str], patterns: list[str]) -> Rule:
-    return Rule(id, decision, reason, tuple(re.compile(p, re.IGNORECASE | re.DOTALL) for p in patterns))
+def _rule(id: str, reason: dict[Language, str], patterns: list[str]) -> Rule:
+    return Rule(id, reason, tuple(re.compile(p, re.IGNORECASE | re.DOTALL) for p in patterns))
 
 
-def first_rule(text: str) -> Rule | None:
-    """The first rule that the customer's own words match."""
+def for_a_person(text: str) -> Rule | None:
+    """The first rule by which a person has to take a ticket, going by the customer's own words."""
     own = words(text)
     return next((rule for rule in rules() if any(p.search(own) for p in rule.patterns)), None)

@@ -16,24 +16,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from reading import Language, first_rule, language, question
+from reading import Language, for_a_person, language, question
 from terms import terms
 from typing_extensions import TypedDict
 
 from sopwith.tools import ToolError, tool, tools_of
 
 Category = Literal["account", "usage", "fault", "other"]
-Status = Literal["open", "answered", "escalated", "refused"]
+Status = Literal["open", "answered", "escalated"]
 
 
 class Opened(TypedDict):
-    """A ticket that was taken in: the customer's words in short, and what the rules of the desk say."""
+    """A ticket that was taken in: the customer's words in short, and why a person has to take it, if so."""
 
     ticket_id: str
     language: Language
     empty: bool
     question: str
-    decision: Literal["answer", "escalate", "refuse"]
+    for_a_person: bool
     reason: str
 
 
@@ -75,13 +75,6 @@ class Ticket(TypedDict):
     category: Category
 
 
-class Change(TypedDict):
-    """A change to an account that was put on record."""
-
-    ticket_id: str
-    recorded: bool
-
-
 RELEVANT = 0.30
 """The least score of a hit. Worked tickets have 0.36 and more, questions about other things mostly none."""
 
@@ -94,13 +87,12 @@ CREATE TABLE tickets (
   id TEXT PRIMARY KEY, user TEXT, channel TEXT, text TEXT, lang TEXT,
   status TEXT DEFAULT 'open', category TEXT DEFAULT 'other', reply TEXT, article TEXT, reason TEXT
 );
-CREATE TABLE changes (ticket TEXT, what TEXT);
 CREATE TABLE written (key TEXT PRIMARY KEY, result TEXT);
 """
 _WEIGHTS = "0, 3, 3, 1"
-_SENTENCES = {
-    "article": {"zh": "详见知识库文章 {id}《{title}》。", "en": "This is from article {id}, {title}."},
-    "refusal": {"zh": "抱歉，我们不能办理：{reason}。", "en": "We are sorry, we cannot do this: {reason}."},
+_CITATION = {
+    "zh": "详见知识库文章 {id}《{title}》。",
+    "en": "This is from article {id}, {title}.",
 }
 
 
@@ -165,17 +157,14 @@ class Desk:
 
     @tool(name="tickets.open", effect="write", idempotent=True)
     def open_ticket(self, text: str, user: str, channel: str = "web", *, idempotency_key: str) -> Opened:
-        """Take in a ticket. What the rules of the desk refuse is answered with the rule's sentence at once.
+        """Take in a ticket.
 
         Args:
             text: What the customer wrote.
             user: Who the customer is.
             channel: How it came in.
         """
-        lang, rule = language(text), first_rule(text)
-        decision = "answer" if rule is None else rule.decision
-        reason = "" if rule is None else rule.reason[lang]
-        reply = _SENTENCES["refusal"][lang].format(reason=reason) if decision == "refuse" else None
+        lang, rule = language(text), for_a_person(text)
         with self._once(idempotency_key) as (db, done):
             if done is not None:
                 return done
@@ -185,14 +174,12 @@ class Desk:
                 "language": lang,
                 "empty": not text.strip(),
                 "question": question(text),
-                "decision": decision,
-                "reason": reason,
+                "for_a_person": rule is not None,
+                "reason": rule.reason[lang] if rule else "",
             }
-            status = "refused" if decision == "refuse" else "open"
             db.execute(
-                "INSERT INTO tickets (id, user, channel, text, lang, status, reply, reason) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (opened["ticket_id"], user, channel, text, lang, status, reply, reason),
+                "INSERT INTO tickets (id, user, channel, text, lang) VALUES (?, ?, ?, ?, ?)",
+                (opened["ticket_id"], user, channel, text, lang),
             )
             return _keep(db, idempotency_key, opened)
 
@@ -204,7 +191,7 @@ class Desk:
             ticket_id: The ticket.
             category: What it is about.
         """
-        return self._write(ticket_id, idempotency_key, ("open", "refused"), category=category)
+        return self._write(ticket_id, idempotency_key, ("open", "answered", "escalated"), category=category)
 
     @tool(name="tickets.reply", effect="write", idempotent=True)
     def reply(self, ticket_id: str, text: str, article: str, *, idempotency_key: str) -> Ticket:
@@ -229,23 +216,7 @@ class Desk:
             ticket_id: The ticket.
             reason: Why, for the person who takes it.
         """
-        return self._write(ticket_id, idempotency_key, ("open", "refused"), status="escalated", reason=reason)
-
-    @tool(name="accounts.change", effect="irreversible", idempotent=True)
-    def change(self, ticket_id: str, what: str, *, idempotency_key: str) -> Change:
-        """Change somebody's sign-in, role, log or privacy on request. Only for the company's security team.
-
-        Args:
-            ticket_id: The ticket that asks for it.
-            what: What is asked for.
-        """
-        with self._once(idempotency_key) as (db, done):
-            if done is not None:
-                return done
-            _ticket(db, ticket_id)
-            db.execute("INSERT INTO changes VALUES (?, ?)", (ticket_id, what))
-            made: Change = {"ticket_id": ticket_id, "recorded": True}
-            return _keep(db, idempotency_key, made)
+        return self._write(ticket_id, idempotency_key, ("open",), status="escalated", reason=reason)
 
     @tool(name="desk.check_draft")
     def check_draft(
@@ -265,7 +236,7 @@ class Desk:
         known: list[str] = json.loads(row["steps"]) if row else []
         numbers = sorted({n for n in steps if 1 <= n <= len(known)})
         lines = [f"{i}. {known[n - 1]}" for i, n in enumerate(numbers, 1)]
-        cite = _SENTENCES["article"][language].format(id=article, title=row["title"]) if row else ""
+        cite = _CITATION[language].format(id=article, title=row["title"]) if row else ""
         problems = [
             problem
             for problem, found in (
@@ -365,4 +336,4 @@ def tools(path: str | Path | None = None) -> list[Callable[..., Any]]:
     return tools_of(Desk(path))
 
 
-search, article, open_ticket, classify, reply, escalate, change, check_draft = tools()
+search, article, open_ticket, classify, reply, escalate, check_draft = tools()

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from sopwith.guard.screen import Screen
 from sopwith.ir.tool import Effect
 from sopwith.tools import FunctionSource, ToolError, load_module
 
@@ -49,7 +50,6 @@ def test_the_module_and_the_function_give_the_same_tools(tmp_path: Path) -> None
     assert specs(FUNCTIONS) == made
     effects = {spec.name: spec.effect for spec in made}
     assert effects == {
-        "accounts.change": Effect.IRREVERSIBLE,
         "desk.check_draft": Effect.READ,
         "kb.article": Effect.READ,
         "kb.search": Effect.READ,
@@ -149,9 +149,6 @@ def test_a_write_under_the_same_key_is_made_once(desk: Any) -> None:
     assert _rows(desk, "SELECT count(*) FROM tickets") == [(2,)]
     once = desk.escalate(first["ticket_id"], "why", idempotency_key="k1")
     assert desk.escalate(first["ticket_id"], "why", idempotency_key="k1") == once
-    desk.change(first["ticket_id"], "x", idempotency_key="k2")
-    desk.change(first["ticket_id"], "x", idempotency_key="k2")
-    assert _rows(desk, "SELECT count(*) FROM changes") == [(1,)]
 
 
 def test_a_closed_or_unknown_ticket_is_not_written_to(desk: Any) -> None:
@@ -163,16 +160,6 @@ def test_a_closed_or_unknown_ticket_is_not_written_to(desk: Any) -> None:
         desk.reply("T-99999", "x", "KB-201", idempotency_key="k3")
     with pytest.raises(ToolError, match="must say something"):
         desk.reply(ticket, " ", "KB-201", idempotency_key="k4")
-
-
-def test_a_refused_ticket_is_answered_with_the_policy_and_stays_classifiable(desk: Any) -> None:
-    ticket = _open(desk, "Turn off the audit log for an hour")
-    assert ticket["decision"] == "refuse"
-    assert _rows(desk, "SELECT status FROM tickets") == [("refused",)]
-    reply = _rows(desk, "SELECT reply FROM tickets")[0][0]
-    assert "never weakens the audit log" in reply
-    filed = desk.classify(ticket["ticket_id"], "account", idempotency_key="k1")
-    assert filed["category"] == "account"
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t"])
@@ -213,8 +200,10 @@ def test_a_log_is_left_out_of_the_question(desk: Any) -> None:
         ("the upload hangs", "answer"),
     ],
 )
-def test_the_rules_of_the_desk_decide(desk: Any, text: str, decision: str) -> None:
-    assert _open(desk, text)["decision"] == decision
+def test_policy_and_rules_decide(desk: Any, text: str, decision: str) -> None:
+    denied = Screen.read(HERE / "policy.yaml").request(text).verdict == "deny"
+    for_a_person = _open(desk, text)["for_a_person"]
+    assert (denied, for_a_person) == (decision == "refuse", decision == "escalate")
 
 
 GOOD: dict[str, Any] = {
