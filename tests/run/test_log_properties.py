@@ -48,7 +48,7 @@ async def logged(case: tuple[Shop, list[object], Policy]) -> tuple[list[Event], 
     while run.outcome is None:
         asked = next(e.body for e in reversed(run.events) if e.body.kind == "human.asked")
         run = await engine.resume("r1", answer=True if asked.what == "approval" else "A-9")
-    return list(run.events), live[-1], engine
+    return list(await engine.log.read("r1")), live[-1], engine
 
 
 @settings(max_examples=60, deadline=None)

@@ -13,13 +13,15 @@ from sopwith.errors import Text, ValueRefused
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
 Json = Any
 """None, bool, int, float, str, list of Json, or dict from str to Json."""
 
 
 def canonical(value: Json) -> bytes:
     """The canonical bytes of `value`: sorted keys, no spaces, UTF-8. For hashes and keys, never for prompts."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    return _CANONICAL(value).encode()
 
 
 def digest(data: bytes) -> str:

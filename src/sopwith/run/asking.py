@@ -56,19 +56,33 @@ class Form:
 
 def form_of(book: Book, node: Node, purpose: Purpose, state: State, values: Values) -> Form:
     """The form of the reply that `node` wants for `purpose`. Raises `ExpressionError` for an enum that fails."""
+    if purpose == "returns" and node.dynamic_enums:
+        return _returns_form(book, node, state, values)
+    key = (node.step.id, purpose)
+    found = book.forms.get(key)
+    if found is None:
+        found = book.forms[key] = _fixed_form(book, node, purpose, state, values)
+    return found
+
+
+def _fixed_form(book: Book, node: Node, purpose: Purpose, state: State, values: Values) -> Form:
     if purpose == "answer":
         return Form("answer")
     if purpose == "free":
         return _free_form(book, node)
     if purpose == "returns":
-        choice = returns_choice(book, node, state, values)
-        if choice is not None:
-            return Form("returns", labels=choice, legal=tuple(LETTERS[: len(choice.words)]))
-        schema = resolved_schema(book, node, state, values)
-        name = book.action_name(node)
-        return Form("returns", (name,), schema, (Action(name, "", schema),))
+        return _returns_form(book, node, state, values)
     name = book.action_name(node)
     return Form("arguments", (name,), book.constraint(node), (Action(name, "", _readable(node)),))
+
+
+def _returns_form(book: Book, node: Node, state: State, values: Values) -> Form:
+    choice = returns_choice(book, node, state, values)
+    if choice is not None:
+        return Form("returns", labels=choice, legal=tuple(LETTERS[: len(choice.words)]))
+    schema = resolved_schema(book, node, state, values)
+    name = book.action_name(node)
+    return Form("returns", (name,), schema, (Action(name, "", schema),))
 
 
 def judge_form(book: Book, group: tuple[CompiledEdge, ...]) -> Form:

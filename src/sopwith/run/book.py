@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 from sopwith.ir.procedure import Example, Procedure
 from sopwith.ir.value import Json, digest
 from sopwith.lang.machine import CompiledEdge, Machine, Node
-from sopwith.lang.routine import write_routine
+from sopwith.lang.routine_text import write_routine
 from sopwith.models.port import Action, Turn
 from sopwith.run.preview import as_text, is_long, preview
 from sopwith.run.prompt_file import PromptFile, prompt_file
@@ -58,6 +58,8 @@ class Book:
         self.procedure = machine.procedure
         self.language = language or language_of(machine.procedure)
         self._turns: dict[tuple[str, str], tuple[Turn, ...]] = {}
+        self.forms: dict[tuple[str, str], Any] = {}
+        """The forms of replies that are the same in every run, as `asking` makes them."""
         self._turn_blobs: dict[int, tuple[bytes, str]] = {}
         self._constraints: dict[str, dict[str, Json]] = {}
 
@@ -108,8 +110,16 @@ class Book:
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
-        """The tool block: the procedure's tools and the synthetic ones, sorted by name."""
-        tools = [Action(alias(t.name), t.description, t.input_schema) for t in self.machine.tools.values()]
+        """The tool block: the tools that a model fills in and the synthetic ones, sorted by name.
+
+        A tool whose arguments are all bound is called without a model, which need not read about it.
+        """
+        filled = {node.tool.name for node in self.machine.nodes.values() if node.tool and not node.ready}
+        tools = [
+            Action(alias(t.name), t.description, t.input_schema)
+            for t in self.machine.tools.values()
+            if t.name in filled or self._shown_to_free(t.name)
+        ]
         synthetic = [
             Action(self.action_name(node), node.step.title, static_schema(node.returns))
             for node in self.machine.nodes.values()
@@ -129,6 +139,11 @@ class Book:
     def call_name(self, number: int) -> str:
         """The name of the result of the `number`-th call of a run, where no step gives it one."""
         return f"call_{number}"
+
+    def _shown_to_free(self, tool: str) -> bool:
+        """Whether a free step may call `tool`."""
+        nodes = (node for node in self.machine.nodes.values() if node.kind == "free")
+        return any(tool in (node.step.tools or self.machine.tools) for node in nodes)
 
     def result_schema(self, node: Node) -> dict[str, Json]:
         """What a free step must finish with."""

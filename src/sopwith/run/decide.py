@@ -7,6 +7,7 @@ from sopwith.guard.budget import exceeded
 from sopwith.ir.event import Outcome, Phase
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import ErrorData
+from sopwith.ir.usage import Budget
 from sopwith.ir.value import Json
 from sopwith.models.reply import read_reply
 from sopwith.run.asking import inputs_form, inputs_request
@@ -149,7 +150,7 @@ def _out_of_time(book: Book, state: State) -> Decision:
 
 def _within_budget(book: Book, state: State, decision: Decision) -> Decision:
     """`decision`, unless it would go beyond a limit. Decisions that cost nothing are always allowed."""
-    if not isinstance(decision, AskModel | StartCall):
+    if not isinstance(decision, AskModel | StartCall) or state.budget == _UNLIMITED:
         return decision
     seconds = (state.at - state.started_at - state.waited) / 1e6
     limit = exceeded(state.budget, state.usage, seconds)
@@ -158,6 +159,8 @@ def _within_budget(book: Book, state: State, decision: Decision) -> Decision:
         return decision
     return Finish(Outcome(kind="exhausted", packet=packet(book, state, limit=limit)))
 
+
+_UNLIMITED = Budget()
 
 _PHASES = {
     Phase.RECEIVE: _receive,

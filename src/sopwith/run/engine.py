@@ -233,7 +233,7 @@ class Engine:
         reason = packet(book, state).model_copy(update={"reason": f"cancelled by {by}"})
         journal.emit(RunFinished(outcome=Outcome(kind="cancelled", packet=reason)))
         await journal.flush()
-        return self._run(driver, list(events) + list(await self._log.read(run, state.seq)))
+        return self._run(driver, [*events, *journal.events])
 
     async def _choose(self, name: str | None) -> Procedure:
         known = await self.procedures()
@@ -277,9 +277,8 @@ class Engine:
         return model
 
     async def _drive(self, driver: Driver, earlier: list[Event]) -> Run:
-        since = earlier[-1].seq if earlier else 0
         await driver.drive()
-        return self._run(driver, [*earlier, *await self._log.read(driver.journal.run, since)])
+        return self._run(driver, [*earlier, *driver.journal.events])
 
     def _run(self, driver: Driver, events: Sequence[Event]) -> Run:
         state: State = driver.journal.state

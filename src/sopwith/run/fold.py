@@ -37,10 +37,9 @@ from sopwith.ir.event import (
     ValueStored,
 )
 from sopwith.ir.tool import Effect
-from sopwith.ir.usage import Usage
 from sopwith.run.state import Cursor, Exchange, Reference, Reply, State, Stored, Visited
 
-Fold = Callable[[State, Event, Any], State]
+Fold = Callable[[State, Event, Any], None]
 
 
 def begin(event: Event) -> State:
@@ -68,8 +67,9 @@ def begin(event: Event) -> State:
 
 def fold(state: State, event: Event) -> State:
     """The state after `event`."""
-    state = state.changed(seq=event.seq, at=event.at)
-    return _FOLDS[type(event.body)](state, event, event.body)
+    after = state.changed(seq=event.seq, at=event.at)
+    _FOLDS[type(event.body)](after, event, event.body)
+    return after
 
 
 def fold_all(events: Iterable[Event]) -> State:
@@ -85,42 +85,47 @@ def _with(mapping: Mapping[str, Any], key: str, value: Any) -> Mapping[str, Any]
     return {**mapping, key: value}
 
 
-def _cursor(state: State, **fields: Any) -> State:
-    return state if state.cursor is None else state.changed(cursor=state.cursor.changed(**fields))
+def _set(state: State, **fields: Any) -> None:
+    """Fill in a state that `fold` has just copied, and nobody else has seen yet."""
+    state.__dict__.update(fields)
 
 
-def _unchanged(state: State, event: Event, body: Body) -> State:
-    return state
+def _cursor(state: State, **fields: Any) -> None:
+    if state.cursor is not None:
+        state.__dict__["cursor"] = state.cursor.changed(**fields)
 
 
-def _phase_entered(state: State, event: Event, body: PhaseEntered) -> State:
-    return state.changed(phase=body.name, phase_at=event.at, phase_waited=state.waited, timed_out=None)
+def _unchanged(state: State, event: Event, body: Body) -> None:
+    pass
 
 
-def _screened(state: State, event: Event, body: RequestScreened) -> State:
-    return state.changed(screened=body.verdict)
+def _phase_entered(state: State, event: Event, body: PhaseEntered) -> None:
+    _set(state, phase=body.name, phase_at=event.at, phase_waited=state.waited, timed_out=None)
 
 
-def _selected(state: State, event: Event, body: ProcedureSelected) -> State:
-    return state.changed(selected=True)
+def _screened(state: State, event: Event, body: RequestScreened) -> None:
+    _set(state, screened=body.verdict)
 
 
-def _inputs_bound(state: State, event: Event, body: InputsBound) -> State:
-    return state.changed(inputs=body.values, bound=True, cursor=None)
+def _selected(state: State, event: Event, body: ProcedureSelected) -> None:
+    _set(state, selected=True)
 
 
-def _step_entered(state: State, event: Event, body: StepEntered) -> State:
-    step = (event.step or "").partition("#")[0]
+def _inputs_bound(state: State, event: Event, body: InputsBound) -> None:
+    _set(state, inputs=body.values, bound=True, cursor=None)
+
+
+def _step_entered(state: State, event: Event, body: StepEntered) -> None:
+    """A step that is entered again has no value until it has written one."""
+    step = _step(event)
     how = state.entered_by or Visited(step, body.visit)
-    visited = Visited(step, body.visit, how.by, how.label, how.confidence)
-    values = state.values
-    if state.owners.get(step) is not None:
-        values = {name: value for name, value in values.items() if state.owners.get(name) != step}
-    return state.changed(
+    if body.visit > 1:
+        _forget(state, step)
+    _set(
+        state,
         cursor=Cursor(step, body.visit, event.at),
         visits=_with(state.visits, step, body.visit),
-        path=(*state.path, visited),
-        values=values,
+        path=(*state.path, Visited(step, body.visit, how.by, how.label, how.confidence)),
         entered_by=None,
         step_waited=state.waited,
         transcript=(),
@@ -128,50 +133,55 @@ def _step_entered(state: State, event: Event, body: StepEntered) -> State:
     )
 
 
-def _asked(state: State, event: Event, body: ModelRequested) -> State:
-    if state.cursor is None:
-        state = state.changed(cursor=Cursor("", 1, event.at))
-    state = _cursor(state, asked=body.purpose)
-    return state.changed(tail=body.tail)
+def _step(event: Event) -> str:
+    return (event.step or "").partition("#")[0]
 
 
-def _replied(state: State, event: Event, body: ModelReplied) -> State:
+def _forget(state: State, step: str) -> None:
+    """Unset the names that `step` wrote."""
+    owners = state.owners
+    _set(state, values={name: value for name, value in state.values.items() if owners.get(name) != step})
+
+
+def _asked(state: State, event: Event, body: ModelRequested) -> None:
+    cursor = state.cursor or Cursor("", 1, event.at)
+    _set(state, cursor=cursor.changed(asked=body.purpose), tail=body.tail)
+
+
+def _replied(state: State, event: Event, body: ModelReplied) -> None:
     reply = Reply(body.text, body.name, body.extra, body.confidence, body.finish)
-    usage = state.usage + body.usage.model_copy(update={"model_calls": 1})
-    return _cursor(state.changed(usage=usage), asked=None, reply=reply, confidence=body.confidence)
+    _set(state, used=state.used.and_call(body.usage))
+    _cursor(state, asked=None, reply=reply, confidence=body.confidence)
 
 
-def _rejected(state: State, event: Event, body: ReplyRejected) -> State:
+def _rejected(state: State, event: Event, body: ReplyRejected) -> None:
     cursor = state.cursor
     if cursor is None:
-        return state
-    state = _exchange(state)
-    text = cursor.reply.text if cursor.reply else None
-    fields: dict[str, Any] = {
-        "reply": None,
-        "rejections": (*cursor.rejections, body.error),
-        "rejected_text": text,
-        "tool": None,
-        "arguments": None,
-        "verdict": None,
-        "approved": None,
-    }
-    if body.final:
-        fields["failed"] = body.error
-    return _cursor(state, **fields)
+        return
+    _exchange(state)
+    _cursor(
+        state,
+        reply=None,
+        rejections=(*cursor.rejections, body.error),
+        rejected_text=cursor.reply.text if cursor.reply else None,
+        tool=None,
+        arguments=None,
+        verdict=None,
+        approved=None,
+        failed=body.error if body.final else cursor.failed,
+    )
 
 
-def _exchange(state: State) -> State:
-    """Close the open exchange of the transcript with the reply at hand."""
+def _exchange(state: State) -> None:
+    """Close the open exchange of a transcript with the reply at hand."""
     reply = state.cursor.reply if state.cursor else None
-    if state.tail is None or reply is None:
-        return state
-    return state.changed(transcript=(*state.transcript, Exchange(state.tail, reply.text)), tail=None)
+    if state.tail is not None and reply is not None:
+        _set(state, transcript=(*state.transcript, Exchange(state.tail, reply.text)), tail=None)
 
 
-def _proposed(state: State, event: Event, body: CallProposed) -> State:
-    state = _exchange(state)
-    return _cursor(
+def _proposed(state: State, event: Event, body: CallProposed) -> None:
+    _exchange(state)
+    _cursor(
         state,
         tool=body.tool,
         arguments=body.arguments,
@@ -186,108 +196,108 @@ def _proposed(state: State, event: Event, body: CallProposed) -> State:
     )
 
 
-def _judged(state: State, event: Event, body: CallJudged) -> State:
-    return _cursor(state, verdict=body.verdict, rule=body.rule, judged=body.arguments)
+def _judged(state: State, event: Event, body: CallJudged) -> None:
+    _cursor(state, verdict=body.verdict, rule=body.rule, judged=body.arguments)
 
 
-def _started(state: State, event: Event, body: CallStarted) -> State:
-    state = state.changed(usage=state.usage + Usage(tool_calls=1), calls=state.calls + 1)
-    return _cursor(
+def _started(state: State, event: Event, body: CallStarted) -> None:
+    _set(state, calls=state.calls + 1)
+    _cursor(
         state, started=event.seq, effect=body.effect, key=body.key, attempt=body.attempt, unknown=False, error=None
     )
 
 
-def _bind(state: State, step: str | None, body: CallFinished | ValueStored) -> State:
-    if body.name is None:
-        return state
-    stored: Stored = body.value if body.blob is None else Reference(body.blob, body.size or 0, body.value)
-    owner = (step or "").partition("#")[0]
-    return state.changed(
-        values=_with(state.values, body.name, stored), owners=_with(state.owners, body.name, owner)
-    )
+def _bind(state: State, event: Event, body: CallFinished | ValueStored) -> None:
+    if body.name is not None:
+        stored: Stored = body.value if body.blob is None else Reference(body.blob, body.size or 0, body.value)
+        _set(
+            state,
+            values=_with(state.values, body.name, stored),
+            owners=_with(state.owners, body.name, _step(event)),
+        )
 
 
-def _finished_call(state: State, event: Event, body: CallFinished) -> State:
+def _finished_call(state: State, event: Event, body: CallFinished) -> None:
     if body.unknown:
-        return _cursor(state, started=None, unknown=True)
-    if body.error is not None:
-        return _cursor(state, started=None, error=body.error)
-    return _cursor(_bind(state, event.step, body), started=None, done=True)
+        _cursor(state, started=None, unknown=True)
+    elif body.error is not None:
+        _cursor(state, started=None, error=body.error)
+    else:
+        _bind(state, event, body)
+        _cursor(state, started=None, done=True)
 
 
-def _value_stored(state: State, event: Event, body: ValueStored) -> State:
-    state = _bind(_exchange(state), event.step, body)
+def _value_stored(state: State, event: Event, body: ValueStored) -> None:
+    _exchange(state)
+    _bind(state, event, body)
     sure = state.cursor.confidence if state.cursor else None
-    return _cursor(state, value_confidence=sure, reply=None, rejections=(), answer=None, done=True)
+    _cursor(state, value_confidence=sure, reply=None, rejections=(), answer=None, done=True)
 
 
-def _check_ran(state: State, event: Event, body: CheckRan) -> State:
-    return _cursor(state, checked=body.ok) if body.scope == "step" else state.changed(verified=body.ok)
+def _check_ran(state: State, event: Event, body: CheckRan) -> None:
+    if body.scope == "step":
+        _cursor(state, checked=body.ok)
+    else:
+        _set(state, verified=body.ok)
 
 
-def _edge_taken(state: State, event: Event, body: EdgeTaken) -> State:
+def _edge_taken(state: State, event: Event, body: EdgeTaken) -> None:
     failed = state.cursor.failed if state.cursor else None
-    return state.changed(
+    _set(
+        state,
         cursor=None,
         entered_by=Visited(body.to, 1, body.by, body.label, body.confidence),
         error=failed if body.by == "error" else state.error,
     )
 
 
-def _step_failed(state: State, event: Event, body: StepFailed) -> State:
-    cursor = state.cursor
-    if cursor is None:
-        return state
-    values = {name: value for name, value in state.values.items() if state.owners.get(name) != cursor.step}
-    return _cursor(state.changed(values=values), failed=body.error)
+def _step_failed(state: State, event: Event, body: StepFailed) -> None:
+    """The step's own name is unset on its `on_error`."""
+    if state.cursor is not None:
+        _forget(state, state.cursor.step)
+        _cursor(state, failed=body.error)
 
 
-def _human_asked(state: State, event: Event, body: HumanAsked) -> State:
-    return _cursor(state, question=body.what)
+def _human_asked(state: State, event: Event, body: HumanAsked) -> None:
+    _cursor(state, question=body.what)
 
 
-def _human_answered(state: State, event: Event, body: HumanAnswered) -> State:
-    state = _wake(state, event.at)
+def _human_answered(state: State, event: Event, body: HumanAnswered) -> None:
+    _wake(state, event.at)
     if state.cursor is not None and state.cursor.question == "approval":
-        return _cursor(state, question=None, approved=body.answer is True)
-    return _cursor(state, question=None, answer=(body.answer, body.by))
+        _cursor(state, question=None, approved=body.answer is True)
+    else:
+        _cursor(state, question=None, answer=(body.answer, body.by))
 
 
-def _wake(state: State, at: int) -> State:
-    if state.suspended_at is None:
-        return state
-    return state.changed(waited=state.waited + max(0, at - state.suspended_at), suspended_at=None)
+def _wake(state: State, at: int) -> None:
+    if state.suspended_at is not None:
+        _set(state, waited=state.waited + max(0, at - state.suspended_at), suspended_at=None)
 
 
-def _suspended(state: State, event: Event, body: RunSuspended) -> State:
-    return state.changed(suspended_at=event.at)
+def _suspended(state: State, event: Event, body: RunSuspended) -> None:
+    _set(state, suspended_at=event.at)
 
 
-def _resumed(state: State, event: Event, body: RunResumed) -> State:
-    """Time away does not count. A started call without an outcome may have acted, unless it only read."""
-    waiting = state.cursor is not None and state.cursor.question is not None
-    away = 0 if state.suspended_at is not None else max(0, event.at - state.at)
-    state = state.changed(waited=state.waited + away)
-    if not waiting:
-        state = _wake(state, event.at)
+def _resumed(state: State, event: Event, body: RunResumed) -> None:
+    """A started call without an outcome may have acted, unless it only read. A question stays open."""
     cursor = state.cursor
-    if cursor is None:
-        return state
-    if cursor.started is None:
-        return _cursor(state, asked=None)
-    if cursor.effect is Effect.READ:
-        return _cursor(state, started=None, asked=None)
-    return _cursor(state, started=None, unknown=True, asked=None)
+    if cursor is None or cursor.question is None:
+        _wake(state, event.at)
+    if cursor is not None:
+        lost = cursor.started is not None and cursor.effect is not Effect.READ
+        _cursor(state, started=None, unknown=cursor.unknown or lost, asked=None)
 
 
-def _timed_out(state: State, event: Event, body: TimeoutPassed) -> State:
+def _timed_out(state: State, event: Event, body: TimeoutPassed) -> None:
     if body.scope in ("step", "call"):
-        return _cursor(state, timed_out=body.limit)
-    return state.changed(timed_out=(body.scope, body.limit))
+        _cursor(state, timed_out=body.limit)
+    else:
+        _set(state, timed_out=(body.scope, body.limit))
 
 
-def _finished(state: State, event: Event, body: RunFinished) -> State:
-    return state.changed(outcome=body.outcome)
+def _finished(state: State, event: Event, body: RunFinished) -> None:
+    _set(state, outcome=body.outcome)
 
 
 _FOLDS: dict[type[Body], Fold] = {

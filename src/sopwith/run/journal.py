@@ -21,7 +21,7 @@ Clock = Callable[[], int]
 
 
 class Journal:
-    """Makes the events of one run. What was made and not yet appended is `pending`; `flush` appends it.
+    """Makes the events of one run, kept in `events` (as made: without their hashes). What was made and not yet appended is `pending`; `flush` appends it.
 
     The events of a step that only read are appended in one transaction when it ends: what a crash can lose is only
     what may be done again.
@@ -34,6 +34,7 @@ class Journal:
         self._clock = clock
         self._subscribers = subscribers
         self._state: State | None = None
+        self.events: list[Event] = []
         self._pending: list[Event] = []
         self._blobs: dict[str, bytes] = {}
         self._known: dict[str, bytes] = {}
@@ -66,6 +67,7 @@ class Journal:
             event = Event(self.task, self.run, state.seq + 1, max(self._clock(), state.at), phase, step, cause, body)
             state = fold(state, event)
         self._state = state
+        self.events.append(event)
         self._pending.append(event)
         for subscriber in self._subscribers:
             subscriber(event, state)

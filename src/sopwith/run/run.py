@@ -15,7 +15,8 @@ from sopwith.run.state import Reference, State, Visited
 class Run:
     """One run that has ended, or waits for somebody.
 
-    `outcome` (None while it waits) holds true values; events and state hold placeholders. `question` is what a person
+    `outcome` (None while it waits) holds true values; events and state hold placeholders. The hashes of events are in
+    the log (`engine.log.read(run.id)`). `question` is what a person
     is asked while the run is suspended.
     """
 

@@ -162,12 +162,19 @@ class State(_Changed):
     tail: str | None = None
     """The tail of the open exchange of a transcript."""
     calls: int = 0
-    usage: Usage = field(default_factory=Usage)
+    """Tool calls that were started."""
+    used: Usage = Usage()
+    """Tokens and model calls so far; `usage` adds the tool calls."""
     verified: bool | None = None
     """How the checks of the procedure and its output came out."""
     timed_out: tuple[str, float] | None = None
     """The scope (`phase` or `run`) and limit that the run has outlasted."""
     outcome: Outcome | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """What the run has used so far."""
+        return self.used.model_copy(update={"tool_calls": self.calls})
 
     @property
     def status(self) -> str:
