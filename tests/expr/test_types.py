@@ -128,7 +128,8 @@ def test_what_fails_for_some_values(source: str, message: str) -> None:
 
 schemas = st.recursive(
     st.sampled_from([TEXT, NUMBER, INTEGER, {"type": "boolean"}, {"type": ["string", "null"]},
-                     {"enum": ["a", 1]}, {"const": 2.5}, {"type": "string", "format": "date"}, {"type": "integer", "minimum": 7},
+                     {"enum": ["a", 1]}, {"const": 2.5}, {"type": "string", "format": "date"},
+                     {"type": "integer", "minimum": 7},
                      {"type": "number", "maximum": -1}, {"type": "string", "minLength": 9, "maxLength": 12}]),
     lambda inner: st.builds(lambda item: {"type": "array", "items": item}, inner)
     | st.builds(lambda item: {"type": "array", "items": item, "minItems": 2}, inner)

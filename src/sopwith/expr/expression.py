@@ -72,8 +72,9 @@ class Expression:
 
     def attempt(self, scope: Mapping[str, Json]) -> Json | Failure:
         """The value over `scope`, or the failure as data."""
-        if any(_nul_at(scope, path) for path in self.paths):
-            return _NUL
+        for path in self.paths:
+            if _nul_at(scope, path):
+                return _NUL
         try:
             value = self._program.eval(data={name: scope[name] for name in self._names if name in scope})
         except Exception as error:

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.lang.check.tools import TOOLS
 
 from sopwith.lang.check import check
 from sopwith.lang.check.codes import CODES
 from sopwith.lang.yaml import read_yaml
-from tests.lang.check.tools import TOOLS
 
 ROOT = Path(__file__).parents[3]
 PAGES = {"en": ROOT / "docs" / "diagnostics.md", "zh": ROOT / "docs" / "diagnostics.zh.md"}
@@ -54,14 +54,18 @@ def test_the_procedure_shown_has_exactly_that_problem(code: str, fragment: str) 
 
 def test_every_code_that_the_sources_report_is_registered() -> None:
     folder = ROOT / "src" / "sopwith" / "lang" / "check"
-    used = {code for file in folder.glob("*.py") for code in re.findall(r'"(SW\d{3})"', file.read_text("utf-8"))}
+    used = {
+        code for file in folder.glob("*.py") for code in re.findall(r'"(SW\d{3})"', file.read_text("utf-8"))
+    }
     assert used == set(CODES)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_code_in_the_sources_has_a_section(language: str) -> None:
     folder = ROOT / "src" / "sopwith" / "lang"
-    used = {code for file in folder.rglob("*.py") for code in re.findall(r'"(SW\d{3})"', file.read_text("utf-8"))}
+    used = {
+        code for file in folder.rglob("*.py") for code in re.findall(r'"(SW\d{3})"', file.read_text("utf-8"))
+    }
     assert used - set(sections(language)) == set()
 
 

@@ -35,10 +35,12 @@ def misfits(value: Json, schema: Json, root: Json, path: Path, typed: Typed) -> 
         if problem := _kind_problem(given, schema, root):
             yield path, problem
         return
+    made = of_kind("map" if isinstance(value, dict) else "list")
+    if problem := _kind_problem(made, schema, root):
+        yield path, problem
+        return
     node, root = flatten(cast("Schema", schema), root) if isinstance(schema, dict) else ({}, root)
     if isinstance(value, dict):
-        if "map" not in (wanted := kinds(shapes_of(schema, root))) and "dyn" not in wanted:
-            yield path, f"must be {_words(shapes_of(schema, root))}, not object"
         for key, item in cast("dict[str, Json]", value).items():
             inner = properties_of(node).get(key, True)
             yield from misfits(item, inner, root, (*path, key), typed)

@@ -30,7 +30,7 @@ class Known(NamedTuple):
 class Flow:
     """The facts of a procedure.
 
-    `before`, `after` and `failed` tell what is known on entering a step, after its work and after its failure;
+    `before`, `after` and `failed` tell what is known on entering a step, after its work and after it failed;
     steps that the start does not reach are not in them. `names` are the bits of `Known.must`, `writers` those
     of `Known.may`; `by_name` are the steps that write a name.
     """

@@ -1,0 +1,172 @@
+"""A check as its user sees it: places, sentences, remedies; and what it does not complain about."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+from tests.lang.check.tools import TOOLS
+
+from sopwith.ir.diagnostic import Diagnostic
+from sopwith.lang.check import check
+from sopwith.lang.yaml import read_yaml
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*/procedure.yaml"))
+
+TEXT = """\
+schema: sopwith/procedure/1
+id: leave
+start: look
+inputs:
+  kind: {enum: [annual, sick]}
+steps:
+  look:
+    tool: hr.balance
+    with: {user_id: u1, kind: "${inputs.kind}"}
+    as: left
+    next:
+      - to: tell
+        when: left.days >= 1.0 && left.unti == 'day'
+      - otherwise: humna
+  tell:
+    answer: "还剩 ${lfet.days} 天"
+    end: complete
+  human:
+    end: escalate
+"""
+
+
+def found(text: str, known: bool = True) -> list[Diagnostic]:
+    return check(read_yaml(text, "leave.yaml"), TOOLS if known else None)
+
+
+def test_every_problem_has_its_place_sentence_and_remedy() -> None:
+    assert [d.render() for d in found(TEXT)] == [
+        "error[SW305] leave.yaml:13:40 there is no field 'unti'\nhelp: Did you mean unit?",
+        "error[SW201] leave.yaml:14:20 there is no step 'humna'\nhelp: Did you mean human?",
+        "error[SW302] leave.yaml:16:19 there is no name 'lfet'\nhelp: Did you mean left?",
+        "error[SW203] leave.yaml:18:3 no path leads to step 'human'\nhelp: Lead an edge to it, or remove it.",
+    ]
+    assert [d.render("zh") for d in found(TEXT)][1:3] == [
+        "错误[SW201] leave.yaml:14:20 没有步骤“humna”\n建议: 是否想写 human？",
+        "错误[SW302] leave.yaml:16:19 没有名称“lfet”\n建议: 是否想写 left？",
+    ]
+    assert [d.step for d in found(TEXT)] == ["look", "look", "tell", "human"]
+
+
+def test_a_check_gives_the_same_answer_every_time() -> None:
+    assert found(TEXT) == found(TEXT)
+
+
+def test_nothing_is_said_about_tools_that_are_not_known() -> None:
+    text = TEXT.replace("humna", "human").replace("lfet", "left")
+    assert [d.code for d in found(text)] == ["SW305"]
+    assert found(text, known=False) == []
+
+
+def test_the_path_on_which_a_name_is_missing_is_shown() -> None:
+    text = TEXT.replace("      - to: tell\n        when: left.days >= 1.0 && left.unti == 'day'\n", "")
+    text = (
+        text.replace("humna", "tell")
+        .replace("lfet", "left")
+        .replace("    as: left\n", "    as: left\n    on_error: tell\n")
+    )
+    (missing,) = (d for d in found(text) if d.code == "SW303")
+    assert missing.message.en == "'left' (written by 'look') has no value here on every path"
+    assert missing.hint.en == "It is missing on the path look → tell."
+
+
+def test_the_result_of_a_step_is_known_by_its_name() -> None:
+    text = TEXT.replace("lfet", "look").replace("unti", "unit").replace("humna", "human")
+    (unknown,) = found(text)
+    assert (unknown.code, unknown.hint.en) == ("SW302", "The result of step 'look' is called 'left'.")
+
+
+@pytest.mark.parametrize(
+    ("shown", "column"),
+    [
+        ("when: left.unti == 'x'", 20),
+        ('when: "left.unti == 1"', 21),
+        ("when: 'left.unti == 1'", 21),
+        ("when: >-\n          left.unti == 'x'", 15),
+    ],
+)
+def test_columns_point_into_the_expression_where_it_is_written_plainly(shown: str, column: int) -> None:
+    text = TEXT.replace("when: left.days >= 1.0 && left.unti == 'day'", shown)
+    (problem,) = (d for d in found(text) if d.code in ("SW305", "SW308") and d.place.line == 13)
+    assert problem.place.column == column
+
+
+def test_arguments_are_judged_by_the_tools_schema() -> None:
+    def argument(value: str) -> list[tuple[str, str]]:
+        text = f"""\
+schema: sopwith/procedure/1
+id: p
+start: s
+inputs: {{whole: {{type: integer}}, part: {{type: number}}, text: {{type: string}}}}
+steps:
+  s:
+    tool: hr.submit
+    with: {{user_id: u, days: {value}}}
+    verify: s.status == 'ok'
+    end: complete
+"""
+        return [(d.code, d.message.en) for d in found(text)]
+
+    assert argument('"${inputs.whole}"') == []
+    assert argument('"${inputs.part}"') == []  # it may be whole: judged when it is known
+    assert argument("2") == []
+    wrong = "'days' of 'hr.submit' must be integer, not "
+    assert argument('"${inputs.text}"') == [("SW405", wrong + "string")]
+    assert argument('"${inputs.whole} days"') == [("SW405", wrong + "string")]
+    assert argument("two") == [("SW405", wrong + "string")]
+    assert argument('["${inputs.whole}"]') == [("SW405", wrong + "array")]
+
+
+def test_an_enum_need_only_overlap() -> None:
+    def kinds(*values: str) -> list[str]:
+        return [
+            d.message.en
+            for d in found(TEXT.replace("[annual, sick]", f"[{', '.join(values)}]"))
+            if d.code == "SW405"
+        ]
+
+    assert kinds("sick", "other") == []
+    assert kinds("one", "two") == [
+        "'kind' of 'hr.balance' can only be one, two, which is none of annual, sick"
+    ]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
+def test_the_examples_have_no_problems(path: Path) -> None:
+    assert [d.render() for d in check(read_yaml(path.read_text("utf-8"), str(path)), None)] == []
+
+
+def large(steps: int) -> str:
+    """A procedure of many steps with branches, joins and cycles."""
+    pick = random.Random(7)
+    lines = ["schema: sopwith/procedure/1", "id: large", "start: s0", "inputs: {q: {type: string}}", "steps:"]
+    returns = "{type: object, required: [a, k], properties: {a: {type: number}, k: {enum: [x, y, z]}}}"
+    for i in range(steps):
+        lines += [f"  s{i}:", "    do: pick for ${inputs.q}", f"    returns: {returns}"]
+        if i == steps - 1:
+            lines.append("    end: complete")
+            continue
+        lines += ["    next:", f"      - to: s{min(i + pick.randint(2, 5), steps - 1)}"]
+        lines.append(f"        when: s{i}.k == 'x' && s{i}.a > {i}.0")
+        if i > 4 and i % 10 == 0:
+            lines += [f"      - to: s{i - 3}", f"        when: s{i}.k == 'y' && double(s{i}.a) + {i}.0 > 1.0"]
+        lines.append(f"      - otherwise: s{i + 1}")
+    return "\n".join(lines)
+
+
+def test_a_large_procedure_is_checked_in_linear_time() -> None:
+    times: dict[int, float] = {}
+    for steps in (250, 1000):
+        document = read_yaml(large(steps), "large.yaml")
+        began = time.process_time()
+        assert check(document) == []
+        times[steps] = time.process_time() - began
+    assert times[1000] < 8 * times[250] + 0.2
