@@ -36,7 +36,7 @@ _LARGEST_INTEGER = 10**19
 
 
 def reply_schema(request: ModelRequest) -> dict[str, Json]:
-    """The schema of a reply that chooses one of the legal actions, in the forms of `ModelRequest`, for a decoder."""
+    """The schema of a reply that chooses a legal action, in the forms of `ModelRequest`, for a decoder."""
     actions = legal_actions(request)
     longest_text = request.max_tokens * _CHARACTERS_PER_TOKEN
     if len(actions) == 1:

@@ -6,6 +6,7 @@ import asyncio
 import math
 import os
 import secrets
+import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from sopwith.ir.usage import Usage
 from sopwith.ir.value import Json
 from sopwith.models.chat import letters, messages
 from sopwith.models.constraint import reply_schema
+from sopwith.models.failure import context_exceeded, package_missing
 from sopwith.models.gguf import check_model_file, fingerprint, not_a_model
 from sopwith.models.port import ModelReply, ModelRequest
 
@@ -47,7 +49,7 @@ class LocalModel:
         self._id = f"local:{self.path.stem}@{fingerprint(self.path)}"
         self._server: Any = None
         self._closed = False
-        self._loading = asyncio.Lock()
+        self._opening = threading.Lock()
         self._pool = ThreadPoolExecutor(max_workers=slots, thread_name_prefix="sopwith-model")
 
     @property
@@ -57,9 +59,7 @@ class LocalModel:
 
     async def load(self) -> None:
         """Load the model now (a second or two) instead of at the first call."""
-        async with self._loading:
-            if self._server is None:
-                self._server = await asyncio.get_running_loop().run_in_executor(self._pool, self._open)
+        await asyncio.get_running_loop().run_in_executor(self._pool, self._loaded)
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """One reply.
@@ -69,14 +69,12 @@ class LocalModel:
         if self._closed:
             raise UserError(Text("this model is closed", "该模型已关闭"))
         body = request_body(request, _seam().json_schema_to_grammar)
-        async with asyncio.timeout(request.seconds):
-            if self._server is None:
-                await self.load()
-            stream = _Stream()
-            try:
-                await asyncio.get_running_loop().run_in_executor(self._pool, stream.run, self._server, body)
-            finally:
-                stream.stopped = True
+        stream = _Stream()
+        try:
+            async with asyncio.timeout(request.seconds):
+                await asyncio.get_running_loop().run_in_executor(self._pool, self._run, stream, body)
+        finally:
+            stream.stopped = True
         return read_stream(stream, request, self._id)
 
     async def close(self) -> None:
@@ -84,6 +82,15 @@ class LocalModel:
         self._closed = True
         self._server = None
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _run(self, stream: _Stream, body: dict[str, Any]) -> None:
+        stream.run(self._loaded(), body)
+
+    def _loaded(self) -> Any:
+        with self._opening:
+            if self._server is None and not self._closed:
+                self._server = self._open()
+            return self._server
 
     def _open(self) -> Any:
         xllamacpp = _seam()
@@ -146,7 +153,7 @@ class _Stream:
 def request_body(request: ModelRequest, to_grammar: Any) -> dict[str, Any]:
     """The request as llama.cpp's chat completions, with the grammar of what is legal."""
     body: dict[str, Any] = {
-        "messages": messages(request.prompt),
+        "messages": messages(request.prompt, block=True),
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "cache_prompt": True,
@@ -246,20 +253,6 @@ def _failure(error: dict[str, Any], model: str) -> ModelError:
     return ModelError(Text(f"{model} failed: {said}", f"{model} 出错：{said}"))
 
 
-def context_exceeded(model: str, needed: int | None, allowed: int | None) -> ModelError:
-    """The error for a prompt that is longer than the model's context (in tokens, where they are known)."""
-    en = f" ({needed} tokens, {allowed} fit)" if needed and allowed else ""
-    zh = f"（{needed} 个 token，最多 {allowed} 个）" if needed and allowed else ""
-    return ModelError(
-        Text(f"the prompt is longer than the context of {model}{en}", f"提示超出 {model} 的上下文长度{zh}"),
-        Text(
-            "show the step fewer names (`uses`), shorten its inputs, or give the model a larger context",
-            "减少该步骤可见的名称（`uses`）、缩短输入，或增大模型的上下文",
-        ),
-        code="SW081",
-    )
-
-
 def _seam() -> Any:
     """The one place that imports llama.cpp (100 MB of compiled code), when it is first needed."""
     try:
@@ -267,12 +260,3 @@ def _seam() -> Any:
     except ImportError as error:
         raise package_missing("xllamacpp", "local") from error
     return cast("Any", xllamacpp)
-
-
-def package_missing(package: str, extra: str) -> ModelError:
-    """The error for an optional package that is not installed."""
-    return ModelError(
-        Text(f"the package {package} is not installed", f"未安装 {package} 包"),
-        Text(f'install it: pip install "sopwith[{extra}]"', f'请安装：pip install "sopwith[{extra}]"'),
-        code="SW082",
-    )

@@ -46,10 +46,11 @@ class Prompt:
 class ModelRequest:
     """What is asked of a model. Exactly one of three forms:
 
-    - `form="action"`: one action out of `actions`; the legal names are `legal`. With one legal action the reply text
-      is the JSON object of its arguments (the schema is the constraint); with several it is
+    - `form="action"`: one action out of `actions`; the legal names are `legal`. With one legal action the
+      reply text is the JSON object of its arguments (the schema is the constraint); with several it is
       `{"name": …, "arguments": {…}}`.
-    - `form="choice"`: one of the labels A, B, C … for `labels` (at most 26); the reply text is the single letter.
+    - `form="choice"`: one of the labels A, B, C … for `labels` (at most 26); the reply text is the
+      single letter.
     - `form="text"`: prose.
 
     `actions` is the whole tool block, the same in every request of a procedure; what may be chosen now is
@@ -88,7 +89,7 @@ class ModelReply:
     extra: tuple[str, ...] = ()
     confidence: float | None = None
     probabilities: tuple[float, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = field(default=Usage())
     model: str = ""
     finish: Literal["stop", "length", "tool_calls", "other"] = "stop"
     repairs: tuple[str, ...] = field(default=())

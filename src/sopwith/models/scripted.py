@@ -1,4 +1,4 @@
-"""A model that says what it was told to: for tests, for benchmarks, and for trying a procedure without a model."""
+"""A model that says what it was told to: for tests, for benchmarks, for trying a procedure."""
 
 from __future__ import annotations
 

@@ -1,0 +1,42 @@
+"""A model from one line of text, as it stands in settings and on the command line."""
+
+from __future__ import annotations
+
+import os
+
+from sopwith.errors import Text, UserError
+from sopwith.models.catalogue import DEFAULT, find
+from sopwith.models.local import LocalModel
+from sopwith.models.openai_compatible import OpenAIModel
+from sopwith.models.port import Model
+
+FORMS = "local, local:NAME, local:PATH.gguf, openai:MODEL, openai:MODEL@URL"
+
+
+def connect(spec: str) -> Model:
+    """The model that `spec` names.
+
+    - `local`, `local:NAME`, `local:PATH`: a GGUF file on this machine, by its known name or its path;
+    - `openai:MODEL`: an OpenAI-compatible endpoint; its URL is `SOPWITH_BASE_URL`, else `OPENAI_BASE_URL`,
+      else OpenAI's own; its key is `SOPWITH_API_KEY`, else `OPENAI_API_KEY`;
+    - `openai:MODEL@URL`: the same at `URL`.
+
+    Raises `UserError` for anything else, `ModelFileError` when a local file is not there.
+    """
+    kind, _, rest = spec.strip().partition(":")
+    if kind == "local":
+        return LocalModel(find(rest.strip() or DEFAULT))
+    if kind == "openai" and rest.strip():
+        model, at, url = rest.strip().rpartition("@")
+        if not at or "://" not in url:  # a model's own name may hold an @
+            model, url = rest.strip(), ""
+        if model:
+            return OpenAIModel(model, base_url=url or _environment("SOPWITH_BASE_URL", "OPENAI_BASE_URL"))
+    raise UserError(
+        Text(f"{spec!r} does not name a model", f"{spec!r} 不是有效的模型写法"),
+        Text(f"the forms are {FORMS}", f"可用写法：{FORMS}"),
+    )
+
+
+def _environment(*names: str) -> str | None:
+    return next((value for name in names if (value := os.environ.get(name))), None)

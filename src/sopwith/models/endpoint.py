@@ -1,0 +1,156 @@
+"""How an OpenAI-compatible endpoint is asked, and what has been learned about what it can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from sopwith.ir.value import Json
+from sopwith.models.chat import legal_actions, letters, messages
+from sopwith.models.constraint import reply_schema
+from sopwith.models.failure import is_too_long
+from sopwith.models.port import Action, ModelRequest
+
+Level = Literal["tools", "json_schema", "text"]
+
+_LEVELS: tuple[Level, ...] = ("tools", "json_schema", "text")
+_CHOICE_TOKENS = 24
+_MOST_LOGPROBS = 20
+_OPTIONAL = ("parallel_tool_calls", "temperature", "top_logprobs", "logprobs")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way of asking: the body of the request, and what the reply will look like.
+
+    `wrapped` names the actions whose arguments are no object and were put under `value`.
+    """
+
+    mode: Level
+    body: dict[str, Any]
+    wrapped: frozenset[str] = frozenset()
+
+
+class Endpoint:
+    """What an endpoint can do. It begins with the most and only goes down, so that learning ends."""
+
+    def __init__(self, mode: str, *, official: bool) -> None:
+        self._fixed = mode != "auto"
+        self.level: Level = "tools" if mode == "auto" else cast("Level", mode)
+        self._choice_by_schema = self.level != "text"
+        self._tokens = "max_completion_tokens" if official else "max_tokens"
+        self._swapped = False
+        self._without: set[str] = set()
+
+    def way(self, request: ModelRequest) -> Way:
+        """How to ask for `request` now."""
+        body: dict[str, Any] = {"temperature": request.temperature}
+        body[self._tokens] = request.max_tokens
+        level: Level = "text"
+        wrapped: frozenset[str] = frozenset()
+        if request.form == "choice":
+            level = "json_schema" if self._choice_by_schema else "text"
+            body[self._tokens] = _CHOICE_TOKENS
+            body |= {"logprobs": True, "top_logprobs": _MOST_LOGPROBS}
+            if self._choice_by_schema:
+                body["response_format"] = _format(_choice_schema(letters(request)))
+        elif request.form == "action":
+            level = self.level
+            if level == "tools":
+                wrapped = _ask_by_tool(request, body)
+            elif level == "json_schema":
+                body["response_format"] = _format(reply_schema(request))
+        body["messages"] = messages(request.prompt, block=level != "tools")
+        if "logprobs" in self._without or "top_logprobs" in self._without:
+            body = {key: value for key, value in body.items() if key not in ("logprobs", "top_logprobs")}
+        return Way(level, {key: body[key] for key in body if key not in self._without}, wrapped)
+
+    def learn(self, error: Any, way: Way) -> bool:
+        """Whether a refusal teaches another way of asking. Never for a prompt that is too long."""
+        said = str(getattr(error, "message", error)).lower()
+        if is_too_long(said) or getattr(error, "code", None) == "model_not_found":
+            return False
+        named = str(getattr(error, "param", None) or "").lower()
+        if "max_tokens" in (said + named) and not self._swapped:
+            self._swapped = True
+            self._tokens = "max_completion_tokens" if self._tokens == "max_tokens" else "max_tokens"
+            return True
+        for key in _OPTIONAL:
+            if key in way.body and (key in said or key == named):
+                self._without.add(key)
+                return True
+        return self._step_down(way)
+
+    def tools_ignored(self) -> None:
+        """The endpoint answered a required tool call with prose: ask another way next time."""
+        if not self._fixed and self.level == "tools":
+            self.level = "json_schema"
+
+    def _step_down(self, way: Way) -> bool:
+        if "tools" not in way.body and "response_format" not in way.body:
+            return self._without_logprobs(way)
+        if "tools" not in way.body and "logprobs" in way.body:  # a choice
+            if not self._choice_by_schema:
+                return False
+            self._choice_by_schema = False
+            return True
+        if self._fixed or self.level == "text":
+            return False
+        self.level = _LEVELS[_LEVELS.index(way.mode) + 1]
+        return True
+
+    def _without_logprobs(self, way: Way) -> bool:
+        if "logprobs" not in way.body:
+            return False
+        self._without.add("logprobs")
+        return True
+
+
+def _ask_by_tool(request: ModelRequest, body: dict[str, Any]) -> frozenset[str]:
+    """Put the whole tool block into `body`, the same in every request, and choose by `tool_choice`."""
+    legal = legal_actions(request)
+    wrapped = frozenset(action.name for action in request.actions if not _is_object(action.schema))
+    body["tools"] = [_tool(action, action.name in wrapped) for action in request.actions]
+    body["parallel_tool_calls"] = False
+    if len(legal) == 1:
+        body["tool_choice"] = {"type": "function", "function": {"name": legal[0].name}}
+    else:
+        body["tool_choice"] = "required"
+    return wrapped
+
+
+def _tool(action: Action, wrapped: bool) -> dict[str, Json]:
+    parameters: dict[str, Json] = {k: v for k, v in action.schema.items() if k != "$schema"}
+    if wrapped:
+        definitions = {key: parameters.pop(key) for key in ("$defs", "definitions") if key in parameters}
+        parameters = {
+            "type": "object",
+            "properties": {"value": parameters},
+            "required": ["value"],
+            **definitions,
+        }
+    elif "properties" not in parameters:
+        parameters = {"type": "object", "properties": {}, **parameters}
+    function: dict[str, Json] = {
+        "name": action.name,
+        "description": action.description,
+        "parameters": parameters,
+    }
+    return {"type": "function", "function": function}
+
+
+def _is_object(schema: dict[str, Json]) -> bool:
+    return schema.get("type") == "object" or ("type" not in schema and "properties" in schema)
+
+
+def _choice_schema(options: str) -> dict[str, Json]:
+    return {
+        "type": "object",
+        "properties": {"choice": {"type": "string", "enum": list(options)}},
+        "required": ["choice"],
+        "additionalProperties": False,
+    }
+
+
+def _format(schema: dict[str, Json]) -> dict[str, Json]:
+    return {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}

@@ -1,0 +1,98 @@
+"""What went wrong with a model or its endpoint, in our words and with a remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sopwith.errors import ModelError, Text
+
+_LONGEST = 300
+_TOO_LONG = ("context_length", "context length", "context size", "context window", "exceed_context")
+
+_REMEDIES = {
+    "url": Text(
+        "check the URL: it usually ends in /v1, and the server must be running",
+        "请检查 URL：通常以 /v1 结尾，且服务须在运行",
+    ),
+    "key": Text(
+        "check the key in SOPWITH_API_KEY or OPENAI_API_KEY",
+        "请检查 SOPWITH_API_KEY 或 OPENAI_API_KEY 中的密钥",
+    ),
+    "model": Text(
+        "check the model's name; the endpoint does not know it", "请检查模型名称；该接口没有此模型"
+    ),
+    "later": Text(
+        "the endpoint is busy or out of order; resume the run later",
+        "接口繁忙或故障；请稍后恢复运行",
+    ),
+    "limit": Text(
+        "the account's rate or quota is used up; wait, or raise the limit",
+        "账户的速率或额度已用尽；请等待或提高上限",
+    ),
+    "request": Text(
+        "the endpoint refused the request; try another `mode`, or another model",
+        "接口拒绝了请求；请尝试其他 `mode` 或其他模型",
+    ),
+}
+
+
+def remedy(name: str) -> Text:
+    """One of the remedies."""
+    return _REMEDIES[name]
+
+
+def is_too_long(said: str) -> bool:
+    """Whether an endpoint's words mean that the prompt does not fit."""
+    return any(words in said.lower() for words in _TOO_LONG)
+
+
+def model_error(openai: Any, error: Any, model: str) -> ModelError:
+    """The SDK's `error` as a `ModelError`: unreachable, refused, unknown, too long, busy."""
+    said = str(getattr(error, "message", error)).strip() or type(error).__name__
+    said = said if len(said) <= _LONGEST else said[: _LONGEST - 1] + "…"
+    if is_too_long(said) or getattr(error, "code", None) == "context_length_exceeded":
+        return context_exceeded(model, None, None)
+    if isinstance(error, openai.APIConnectionError):
+        cause = f" ({error.__cause__})" if error.__cause__ else ""
+        return ModelError(
+            Text(f"{model} cannot be reached: {said}{cause}", f"无法连接 {model}：{said}{cause}"),
+            remedy("url"),
+        )
+    kinds = (
+        (openai.AuthenticationError, "key"),
+        (openai.PermissionDeniedError, "key"),
+        (openai.NotFoundError, "model"),
+        (openai.RateLimitError, "limit"),
+        (openai.InternalServerError, "later"),
+        (openai.APIResponseValidationError, "url"),
+    )
+    kind = next((name for type_, name in kinds if isinstance(error, type_)), "request")
+    status = getattr(error, "status_code", None)
+    number = f" {status}" if status else ""
+    return ModelError(
+        Text(f"{model} answered with error{number}: {said}", f"{model} 返回错误{number}：{said}"),
+        remedy(kind),
+    )
+
+
+def context_exceeded(model: str, needed: int | None, allowed: int | None) -> ModelError:
+    """The error for a prompt that is longer than the model's context (in tokens, where they are known)."""
+    en = f" ({needed} tokens, {allowed} fit)" if needed and allowed else ""
+    zh = f"（{needed} 个 token，最多 {allowed} 个）" if needed and allowed else ""
+    return ModelError(
+        Text(f"the prompt is longer than the context of {model}{en}", f"提示超出 {model} 的上下文长度{zh}"),
+        Text(
+            "show the step fewer names (`uses`), shorten its inputs, or give the model a larger context",
+            "减少该步骤可见的名称（`uses`）、缩短输入，或增大模型的上下文",
+        ),
+        code="SW081",
+    )
+
+
+def package_missing(package: str, extra: str) -> ModelError:
+    """The error for an optional package that is not installed."""
+    return ModelError(
+        Text(f"the package {package} is not installed", f"未安装 {package} 包"),
+        Text(f'install it: pip install "sopwith[{extra}]"', f'请安装：pip install "sopwith[{extra}]"'),
+        code="SW082",
+    )
