@@ -69,6 +69,7 @@ def test_unknown_keys_are_left_alone_and_told(tmp_path: Path) -> None:
         (servers(a={"command": "x", "env": {"A": 1}}), ": a: env.A: "),
         (servers(a={"command": "x", "start_seconds": 0}), ": a: start_seconds: "),
         (servers(a={"command": "x", "effects": {"t": "reads"}}), ": a: effects.t: 'reads' is unknown"),
+        (servers(a={"command": "x", "trust": ["annotation"]}), ": a: trust.0: Input should be 'annotations'"),
         (servers(a={"url": "http://localhost/mcp"}), ": a: only servers that are run as a command"),
         (servers(a={"command": "x", "type": "sse"}), ": a: the type sse is not supported"),
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from sopwith.errors import Text, ToolSourceError, UserError, ValueRefused
 from sopwith.ir.schema import validator
@@ -38,7 +38,7 @@ class McpSource:
         cwd: str | None = None,
         *,
         effects: Mapping[str, str] | None = None,
-        trust: Iterable[str] = (),
+        trust: Iterable[Literal["annotations"]] = (),
         start_seconds: float = 30.0,
     ) -> None:
         self.name = name

@@ -15,7 +15,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -41,7 +41,7 @@ class _Entry(BaseModel):
     type: str = "stdio"
     disabled: bool = False
     effects: dict[str, str] = Field(default_factory=dict)
-    trust: list[str] = Field(default_factory=list)
+    trust: list[Literal["annotations"]] = Field(default_factory=list)
     start_seconds: float = Field(default=30.0, gt=0)
 
 
