@@ -22,7 +22,7 @@ from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import ToolSpec
 from sopwith.ir.usage import Budget
-from sopwith.ir.value import Json, canonical, storable
+from sopwith.ir.value import Json, storable
 from sopwith.lang.check import check
 from sopwith.lang.compile import compile_procedure
 from sopwith.lang.document import Document
@@ -122,7 +122,7 @@ class Engine:
             if errors:
                 raise ProcedureError(_BROKEN, _BROKEN_HINT, errors)
             self._checked = {d.procedure.id: d.procedure for d in self._documents}
-            self._tools_blob = canonical([spec.model_dump(mode="json") for spec in specs.values()])
+            self._tools_blob = _pinned([spec.model_dump(mode="json") for spec in specs.values()])
             self._specs = specs
         return self._checked
 
@@ -153,9 +153,9 @@ class Engine:
         journal.emit(
             RunStarted(
                 procedure_id=chosen.id,
-                procedure=journal.keep(canonical(chosen.to_data())),
+                procedure=journal.keep(_pinned(chosen.to_data())),
                 tools=journal.keep(self._tools_blob),
-                policy=self._policy.digest(),
+                policy=journal.keep(canonical(self._policy.to_data())),
                 prompts=prompts_digest(book.language),
                 model=self._model.id if self._model is not None else "none",
                 principal=who,
@@ -299,6 +299,11 @@ def _document(item: ProcedureLike) -> Document:
     if isinstance(item, Procedure):
         return Document(item, {}, f"<{item.id}>", "")
     return read(item)
+
+
+def _pinned(value: Any) -> bytes:
+    """JSON in the order that is given: steps are numbered, and properties generated, in that order also after a resume."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _sources(tools: Sequence[ToolLike]) -> list[ToolSource]:
