@@ -1,6 +1,4 @@
-"""The limits of a run, held against what it has used. Closed when in doubt: at its limit, a run may do no
-more.
-"""
+"""The limits of a run, held against what it has used: at its limit, a run may do no more."""
 
 from __future__ import annotations
 

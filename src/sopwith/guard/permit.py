@@ -1,5 +1,4 @@
-"""Which calls are allowed: ordered rules over who calls what with which arguments, and a default for the
-rest.
+"""Which calls are allowed: ordered rules over who calls what with which arguments, and a default.
 
 The first rule that matches decides. Where none does, reads are allowed and writes are not. A rule whose
 condition cannot be evaluated denies the call: a policy fails closed.

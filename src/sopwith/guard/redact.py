@@ -116,12 +116,29 @@ class Redactor:
     def _spans(self, text: str) -> list[Span]:
         if text in self._clean or len(text) < _SHORTEST or MARKS.isdisjoint(text):
             return []
+        spans = self._scan(text)
+        if spans:
+            return self._with_gaps(text, spans)
+        if len(text) <= _SHORT and len(self._clean) < _MOST:
+            self._clean.add(text)
+        return spans
+
+    def _scan(self, text: str) -> list[Span]:
         spans = find(text, self._rules, DIGIT_RULES)
         if "<" in text:
             spans = merge([*spans, *(Span(*m.span(), "literal") for m in _PLACEHOLDER.finditer(text))])
-        if not spans and len(text) <= _SHORT and len(self._clean) < _MOST:
-            self._clean.add(text)
         return spans
+
+    def _with_gaps(self, text: str, spans: list[Span]) -> list[Span]:
+        """`spans` and what is found between them, now that what stood beside it is gone."""
+        found: list[Span] = []
+        last = 0
+        for span in (*spans, Span(len(text), len(text), "")):
+            inner = self._spans(text[last : span.start])
+            found += (Span(last + start, last + end, kind) for start, end, kind in inner)
+            found.append(span)
+            last = span.end
+        return found[:-1]
 
     def _number(self, value: float) -> Secret | None:
         """A number that is a secret when written down, such as a phone number."""

@@ -7,6 +7,7 @@ log as it is.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import secrets
 import sqlite3
@@ -182,7 +183,7 @@ class SqliteVault:
         try:
             bound_to = f"{run}\0{placeholder}".encode()
             return self._aes().decrypt(sealed[:_NONCE], sealed[_NONCE:], bound_to).decode()
-        except InvalidTag:
+        except (InvalidTag, ValueError):
             raise PolicyError(
                 Text(
                     f"the vault {self.path}: the entry {placeholder} of run {run} was changed",
@@ -251,5 +252,6 @@ class SqliteVault:
         )
 
     def _roll_back(self) -> None:
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+        with contextlib.suppress(sqlite3.ProgrammingError):  # closed
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
