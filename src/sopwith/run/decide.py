@@ -153,9 +153,9 @@ def _within_budget(book: Book, state: State, decision: Decision) -> Decision:
     if not isinstance(decision, AskModel | StartCall) or state.budget == _UNLIMITED:
         return decision
     seconds = (state.at - state.started_at - state.waited) / 1e6
-    limit = exceeded(state.budget, state.usage, seconds)
-    irrelevant = ("tool_calls",) if isinstance(decision, AskModel) else ("model_calls", "tokens")
-    if limit is None or limit in irrelevant:
+    needed = ("tokens", "model_calls") if isinstance(decision, AskModel) else ("tool_calls",)
+    limit = exceeded(state.budget, state.usage, seconds, (*needed, "seconds"))
+    if limit is None:
         return decision
     return Finish(Outcome(kind="exhausted", packet=packet(book, state, limit=limit)))
 
