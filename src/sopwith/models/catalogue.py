@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sopwith.errors import ModelFileError, Text
-from sopwith.models.gguf import check_model_file
+from sopwith.models.gguf import check_model_file, checked_hash, hash_file, remember_hash
 
 DEFAULT = "qwen2.5-coder-0.5b"
 
@@ -92,6 +92,28 @@ def known(name: str) -> KnownModel:
     )
 
 
+def difference(model: KnownModel, path: Path) -> Text | None:
+    """How the file at `path` differs from `model`, by size or hash; None when it is that model.
+
+    A file whose hash was never checked is read once, and the hash noted beside it.
+    """
+    size = path.stat().st_size
+    if size != model.size:
+        return Text(
+            f"it has {size} bytes, expected were {model.size}",
+            f"大小为 {size} 字节，应为 {model.size} 字节",
+        )
+    if checked_hash(path) == model.sha256:
+        return None
+    actual = hash_file(path)
+    if actual != model.sha256:
+        return Text(
+            f"its hash is {actual}, expected was {model.sha256}", f"哈希为 {actual}，应为 {model.sha256}"
+        )
+    remember_hash(path, actual)
+    return None
+
+
 def find(name_or_path: str | Path = DEFAULT, folder: Path | None = None) -> Path:
     """The model file of a known name, or at a path.
 
@@ -115,4 +137,13 @@ def find(name_or_path: str | Path = DEFAULT, folder: Path | None = None) -> Path
             ),
         )
     check_model_file(path)
+    wrong = difference(model, path)
+    if wrong is not None:
+        raise ModelFileError(
+            Text(f"{path} is not {model.name}: {wrong.en}", f"{path} 不是 {model.name}：{wrong.zh}"),
+            Text(
+                f"fetch it again: sopwith model pull {model.name}",
+                f"请重新下载：sopwith model pull {model.name}",
+            ),
+        )
     return path

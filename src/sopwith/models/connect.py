@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from sopwith.errors import Text, UserError
 from sopwith.models.catalogue import DEFAULT, find
@@ -10,6 +11,7 @@ from sopwith.models.local import LocalModel
 from sopwith.models.openai_compatible import OpenAIModel
 from sopwith.models.port import Model
 
+_AT_URL = re.compile(r"(.+?)@(https?://.+)")  # a model's own name may hold an @
 FORMS = "local, local:NAME, local:PATH.gguf, openai:MODEL, openai:MODEL@URL"
 
 
@@ -27,11 +29,10 @@ def connect(spec: str) -> Model:
     if kind == "local":
         return LocalModel(find(rest.strip() or DEFAULT))
     if kind == "openai" and rest.strip():
-        model, at, url = rest.strip().rpartition("@")
-        if not at or "://" not in url:  # a model's own name may hold an @
-            model, url = rest.strip(), ""
-        if model:
-            return OpenAIModel(model, base_url=url or _environment("SOPWITH_BASE_URL", "OPENAI_BASE_URL"))
+        there = _AT_URL.fullmatch(rest.strip())
+        if there is not None:
+            return OpenAIModel(there[1], base_url=there[2])
+        return OpenAIModel(rest.strip(), base_url=_environment("SOPWITH_BASE_URL", "OPENAI_BASE_URL"))
     raise UserError(
         Text(f"{spec!r} does not name a model", f"{spec!r} 不是有效的模型写法"),
         Text(f"the forms are {FORMS}", f"可用写法：{FORMS}"),

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 from sopwith.ir.value import Json
 from sopwith.models.chat import legal_actions, letters, messages
 from sopwith.models.constraint import reply_schema
-from sopwith.models.failure import is_too_long
+from sopwith.models.failure import is_too_long, what_it_said
 from sopwith.models.port import Action, ModelRequest
 
 Level = Literal["tools", "json_schema", "text"]
@@ -23,11 +23,13 @@ _OPTIONAL = ("parallel_tool_calls", "temperature", "top_logprobs", "logprobs")
 class Way:
     """One way of asking: the body of the request, and what the reply will look like.
 
-    `wrapped` names the actions whose arguments are no object and were put under `value`.
+    `letters` are those of a choice; `wrapped` names the actions whose arguments are no object and were put
+    under `value`.
     """
 
     mode: Level
     body: dict[str, Any]
+    letters: str = ""
     wrapped: frozenset[str] = frozenset()
 
 
@@ -48,12 +50,13 @@ class Endpoint:
         body[self._tokens] = request.max_tokens
         level: Level = "text"
         wrapped: frozenset[str] = frozenset()
-        if request.form == "choice":
+        options = letters(request) if request.form == "choice" else ""
+        if options:
             level = "json_schema" if self._choice_by_schema else "text"
             body[self._tokens] = _CHOICE_TOKENS
             body |= {"logprobs": True, "top_logprobs": _MOST_LOGPROBS}
             if self._choice_by_schema:
-                body["response_format"] = _format(_choice_schema(letters(request)))
+                body["response_format"] = _format(_choice_schema(options))
         elif request.form == "action":
             level = self.level
             if level == "tools":
@@ -63,11 +66,11 @@ class Endpoint:
         body["messages"] = messages(request.prompt, block=level != "tools")
         if "logprobs" in self._without or "top_logprobs" in self._without:
             body = {key: value for key, value in body.items() if key not in ("logprobs", "top_logprobs")}
-        return Way(level, {key: body[key] for key in body if key not in self._without}, wrapped)
+        return Way(level, {key: body[key] for key in body if key not in self._without}, options, wrapped)
 
     def learn(self, error: Any, way: Way) -> bool:
         """Whether a refusal teaches another way of asking. Never for a prompt that is too long."""
-        said = str(getattr(error, "message", error)).lower()
+        said = what_it_said(error).lower()
         if is_too_long(said) or getattr(error, "code", None) == "model_not_found":
             return False
         named = str(getattr(error, "param", None) or "").lower()
@@ -87,22 +90,18 @@ class Endpoint:
             self.level = "json_schema"
 
     def _step_down(self, way: Way) -> bool:
-        if "tools" not in way.body and "response_format" not in way.body:
-            return self._without_logprobs(way)
-        if "tools" not in way.body and "logprobs" in way.body:  # a choice
-            if not self._choice_by_schema:
-                return False
-            self._choice_by_schema = False
-            return True
-        if self._fixed or self.level == "text":
+        if way.letters:
+            if way.mode == "json_schema":
+                self._choice_by_schema = False
+                return True
+            if "logprobs" in way.body:
+                self._without.add("logprobs")
+                return True
             return False
-        self.level = _LEVELS[_LEVELS.index(way.mode) + 1]
-        return True
-
-    def _without_logprobs(self, way: Way) -> bool:
-        if "logprobs" not in way.body:
+        if self._fixed or way.mode == "text":
             return False
-        self._without.add("logprobs")
+        lower = _LEVELS.index(way.mode) + 1
+        self.level = _LEVELS[max(lower, _LEVELS.index(self.level))]  # calls side by side learn the same
         return True
 
 

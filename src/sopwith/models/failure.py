@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from sopwith.errors import ModelError, Text
 
@@ -46,9 +46,17 @@ def is_too_long(said: str) -> bool:
     return any(words in said.lower() for words in _TOO_LONG)
 
 
+def what_it_said(error: Any) -> str:
+    """The endpoint's own words in an error of the SDK."""
+    body = getattr(error, "body", None)
+    if isinstance(body, dict) and isinstance(said := cast("dict[str, Any]", body).get("message"), str):
+        return said
+    return str(getattr(error, "message", error)).strip() or type(error).__name__
+
+
 def model_error(openai: Any, error: Any, model: str) -> ModelError:
     """The SDK's `error` as a `ModelError`: unreachable, refused, unknown, too long, busy."""
-    said = str(getattr(error, "message", error)).strip() or type(error).__name__
+    said = what_it_said(error)
     said = said if len(said) <= _LONGEST else said[: _LONGEST - 1] + "…"
     if is_too_long(said) or getattr(error, "code", None) == "context_length_exceeded":
         return context_exceeded(model, None, None)

@@ -8,7 +8,6 @@ from typing import Any, Literal, cast
 
 from sopwith.ir.coerce import parse_json
 from sopwith.ir.usage import Usage
-from sopwith.models.chat import letters
 from sopwith.models.endpoint import Way
 from sopwith.models.port import ModelReply, ModelRequest
 
@@ -28,7 +27,7 @@ def read_completion(completion: Any, choice: Any, request: ModelRequest, way: Wa
     if request.form == "action" and message.tool_calls:
         name, text, extra = _call(message.tool_calls, request, way)
     elif request.form == "choice":
-        text, confidence, probabilities = _choice(text, choice, letters(request))
+        text, confidence, probabilities = _choice(text, choice, way.letters)
     return ModelReply(
         text=text,
         name=name,

