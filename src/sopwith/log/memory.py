@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from sopwith.ir.event import Event
+from sopwith.ir.event import Event, Phase
 from sopwith.log import batch, chain
 from sopwith.log.port import RunRow
 from sopwith.log.status import procedure_of, status_after
+
+
+class _Row(NamedTuple):
+    """An event as it is kept: its body apart, as the bytes that were hashed."""
+
+    seq: int
+    at: int
+    phase: Phase
+    step: str | None
+    cause: int | None
+    kind: str
+    body: bytes
+    hash: bytes
 
 
 @dataclass(slots=True)
@@ -17,7 +31,7 @@ class _Run:
     procedure_id: str
     status: str = "running"
     head: bytes = chain.GENESIS
-    rows: list[tuple[Event, bytes]] = field(default_factory=list[tuple[Event, bytes]])
+    rows: list[_Row] = field(default_factory=list[_Row])
 
 
 class MemoryLog:
@@ -51,8 +65,10 @@ class MemoryLog:
         if entry is None:
             entry = self._runs[run] = _Run(events[0].task, procedure_of(events))
         hashes = chain.links(entry.head, events, bodies)
-        for event, body, own in zip(events, bodies, hashes, strict=True):
-            entry.rows.append((event._replace(hash=own.hex(), body=event.body.kind), body))
+        for (_, _, seq, at, phase, step, cause, content, _), body, own in zip(
+            events, bodies, hashes, strict=True
+        ):
+            entry.rows.append(_Row(seq, at, phase, step, cause, content.kind, body, own))
         entry.head = hashes[-1]
         entry.status = status_after(events) or entry.status
         return entry.head.hex()
@@ -61,8 +77,23 @@ class MemoryLog:
         """As `Log.read`."""
         if self._closed:
             raise batch.closed()
-        rows = self._runs[run].rows[after:] if run in self._runs else []
-        return [row._replace(body=batch.decode(run, row.seq, row.body, body)) for row, body in rows]
+        entry = self._runs.get(run)
+        if entry is None:
+            return []
+        return [
+            Event(
+                entry.task,
+                run,
+                row.seq,
+                row.at,
+                row.phase,
+                row.step,
+                row.cause,
+                batch.decode(run, row.seq, row.kind, row.body),
+                row.hash.hex(),
+            )
+            for row in entry.rows[max(after, 0) :]
+        ]
 
     async def runs(self, limit: int = 100) -> Sequence[RunRow]:
         """As `Log.runs`."""
@@ -70,7 +101,7 @@ class MemoryLog:
             raise batch.closed()
         latest = list(reversed(self._runs.items()))[: max(limit, 0)]
         return [
-            RunRow(run, r.task, r.procedure_id, r.status, len(r.rows), r.rows[0][0].at, r.rows[-1][0].at)
+            RunRow(run, r.task, r.procedure_id, r.status, len(r.rows), r.rows[0].at, r.rows[-1].at)
             for run, r in latest
         ]
 
