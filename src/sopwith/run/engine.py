@@ -155,7 +155,7 @@ class Engine:
                 procedure_id=chosen.id,
                 procedure=journal.keep(_pinned(chosen.to_data())),
                 tools=journal.keep(self._tools_blob),
-                policy=journal.keep(canonical(self._policy.to_data())),
+                policy=journal.keep(_pinned(self._policy.to_data())),
                 prompts=prompts_digest(book.language),
                 model=self._model.id if self._model is not None else "none",
                 principal=who,
