@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sopwith.cli.script import absolute
 from sopwith.cli.settings import Settings, load_settings
 from sopwith.errors import Text, UserError
 from sopwith.ir.usage import Budget
@@ -100,7 +101,7 @@ def remember(project: Project, data: Path, run: str) -> None:
         "tools": [str(path) for path in project.tools],
         "mcp": str(project.mcp) if project.mcp else None,
         "policy": str(project.policy) if project.policy else None,
-        "model": project.model,
+        "model": absolute(project.model),
         "allow": list(project.allow),
         "budget": project.settings.budget.model_dump(exclude_none=True),
     }

@@ -138,7 +138,9 @@ def records(procedure: Procedure, numbers: Mapping[str, str], language: str, eve
 
 
 def short(value: Json, cells: int = VALUE_CELLS) -> str:
-    """A value in one short line."""
+    """A value in one short line; of an object the values, since its names are in the procedure."""
+    if isinstance(value, dict):
+        return cut(" · ".join(as_text(item) for item in value.values()), cells)
     return cut(as_text(value), cells)
 
 
@@ -203,7 +205,7 @@ def _checked(record: Record, event: Event, body: CheckRan, language: str) -> Non
 
 
 def _edge(record: Record, event: Event, body: EdgeTaken, language: str) -> None:
-    if body.by == "judge":
+    if record.legal:  # a choice was made, and not for a value
         record.add(f"{record.legal}→ {body.to}{_sure(body.confidence)}")
     elif body.by == "error":
         record.add(f"→ {body.to}", good=False)

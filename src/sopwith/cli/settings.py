@@ -19,7 +19,9 @@ from sopwith.ir.usage import Budget
 
 FILE = "sopwith.toml"
 PREFIX = "SOPWITH_"
-OTHER_VARIABLES = frozenset({"SOPWITH_LANG", "SOPWITH_DEBUG", "SOPWITH_MODEL_DIR", "SOPWITH_KEY"})
+OTHER_VARIABLES = frozenset(
+    {"SOPWITH_LANG", "SOPWITH_DEBUG", "SOPWITH_MODEL_DIR", "SOPWITH_KEY", "SOPWITH_BASE_URL", "SOPWITH_API_KEY"}
+)
 """Variables of the same prefix that are no settings."""
 
 Kind = Literal["text", "words", "path", "paths", "count", "seconds"]

@@ -1,0 +1,209 @@
+"""Everything that a run needs, opened: the store, the tools, the policy, the model, and the engine over them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from sopwith.cli.project import LOCAL, Project
+from sopwith.cli.prompt import purpose_of
+from sopwith.cli.script import model_of
+from sopwith.cli.toolbox import tools_of
+from sopwith.errors import ProcedureError, Text, UserError
+from sopwith.guard.permit import Policy
+from sopwith.guard.policy_file import open_policy
+from sopwith.guard.screen import Screen
+from sopwith.guard.vault import SqliteVault
+from sopwith.ir.diagnostic import Diagnostic, Severity
+from sopwith.ir.event import Event
+from sopwith.ir.procedure import Grip, Procedure
+from sopwith.ir.tool import ToolSpec
+from sopwith.lang.check import check
+from sopwith.lang.compile import compile_procedure
+from sopwith.lang.document import Document
+from sopwith.lang.machine import Machine
+from sopwith.log.sqlite import SqliteLog
+from sopwith.models.port import Model
+from sopwith.run.engine import Engine
+from sopwith.tools.catalogue import Catalogue
+from sopwith.tools.function import FunctionSource
+from sopwith.tools.mcp import McpSource
+
+RUNS = "runs.db"
+VAULT = "vault.db"
+
+
+def open_log(data: Path, *, make: bool = False) -> SqliteLog:
+    """The event log in a data folder. Raises `UserError` where there is none, unless it is to be made."""
+    file = data / RUNS
+    if not make and not file.is_file():
+        raise UserError(
+            Text(f"there are no runs in {data}", f"{data} 中没有任何运行"),
+            Text("name the data folder with --data", "请用 --data 指定数据目录"),
+        )
+    log = SqliteLog(file)
+    ignored = data / ".gitignore"
+    if make and not ignored.exists():
+        # Runs and keys are never meant for a repository.
+        ignored.write_text("*\n", encoding="utf-8")
+    return log
+
+
+def guards_of(project: Project) -> tuple[Policy, Screen]:
+    """The rules of a project for calls and for requests. What `--allow` names is allowed where no rule says otherwise."""
+    policy, screen = Policy(), Screen()
+    if project.policy is not None:
+        file = open_policy(project.policy)
+        policy, screen = Policy.of(file), Screen.of(file)
+    if project.allow:
+        policy = Policy(policy.rules, allow_writes=(*policy.allow_writes, *project.allow))
+    return policy, screen
+
+
+@dataclass(slots=True)
+class Connection:
+    """An engine for one procedure. `machine` is that procedure, compiled; `model` is None where none is needed."""
+
+    engine: Engine
+    machine: Machine
+    model: Model | None
+    log: SqliteLog
+    vault: SqliteVault
+
+    async def close(self) -> None:
+        """Close everything."""
+        await self.engine.close()
+        self.vault.close()
+
+
+async def open_for(project: Project, document: Document, grip: Grip | None, given: Collection[str]) -> Connection:
+    """What a new run of `document` needs; `given` are the inputs that are passed.
+
+    Raises `ProcedureError` where the procedure does not pass its checks.
+    """
+    catalogue = _catalogue(project)
+    try:
+        specs = await catalogue.specs()
+        _refuse(check(document, specs), document.file)
+        _allowed(project, specs)
+        machine = compile_procedure(document.procedure, specs, grip)
+        return await _connect(project, document, machine, catalogue, given)
+    except BaseException:
+        await catalogue.close()
+        raise
+
+
+async def open_again(project: Project, machine: Machine, given: Collection[str]) -> Connection:
+    """What a run that was started earlier needs to go on: it is pinned to `machine`."""
+    catalogue = _catalogue(project)
+    try:
+        return await _connect(project, machine.procedure, machine, catalogue, given)
+    except BaseException:
+        await catalogue.close()
+        raise
+
+
+async def _connect(
+    project: Project,
+    procedure: Procedure | Document,
+    machine: Machine,
+    catalogue: Catalogue,
+    given: Collection[str],
+) -> Connection:
+    policy, screen = guards_of(project)
+    named = project.model or (LOCAL if needs_model(machine, given) else None)
+    model = None if named is None else model_of(named)
+    data = project.settings.data
+    log = open_log(data, make=True)
+    try:
+        vault = SqliteVault(data / VAULT)
+    except BaseException:
+        await log.close()
+        raise
+    engine = Engine(
+        procedure,
+        catalogue.sources,
+        model,
+        log=log,
+        policy=policy,
+        budget=project.settings.budget,
+        screen=screen,
+        vault=vault,
+    )
+    return Connection(engine, machine, model, log, vault)
+
+
+def _catalogue(project: Project) -> Catalogue:
+    tools = tools_of(project)
+    functions: list[Callable[..., Any]] = [tool for tool in tools if not isinstance(tool, McpSource)]
+    servers = [tool for tool in tools if isinstance(tool, McpSource)]
+    return Catalogue([FunctionSource(functions), *servers])
+
+
+def _refuse(diagnostics: Sequence[Diagnostic], file: str) -> None:
+    errors = [d for d in diagnostics if d.severity is Severity.ERROR]
+    if errors:
+        raise ProcedureError(
+            Text(f"{file} does not pass its checks", f"{file} 未通过检查"),
+            Text(f"correct it, then: sopwith check {file}", f"请改正后运行：sopwith check {file}"),
+            errors,
+        )
+
+
+def _allowed(project: Project, specs: dict[str, ToolSpec]) -> None:
+    for tool in project.allow:
+        if not any(fnmatchcase(name, tool) for name in specs):
+            raise UserError(
+                Text(f"--allow: there is no tool '{tool}'", f"--allow：没有工具“{tool}”"),
+                Text(f"tools: {', '.join(specs)}", f"工具：{'、'.join(specs)}"),
+            )
+
+
+def needs_model(machine: Machine, given: Collection[str]) -> bool:
+    """Whether any step of a machine, or the extraction of the inputs that are not `given`, may ask a model."""
+    inputs = machine.procedure.inputs
+    asked = any(item.from_ is None and name not in given for name, item in inputs.items())
+    return asked or any(
+        purpose_of(node) is not None or any(edge.kind == "judge" for edge in node.edges)
+        for node in machine.nodes.values()
+    )
+
+
+async def pinned(log: SqliteLog, events: Sequence[Event]) -> Machine:
+    """The machine that a run is pinned to, from its first event and the blobs beside it."""
+    started = events[0].body
+    procedure = Procedure.from_data(json.loads(await log.blob(started.procedure)))
+    specs = [ToolSpec.model_validate(item) for item in json.loads(await log.blob(started.tools))]
+    held = None if started.grip is None else Grip(started.grip)
+    return compile_procedure(procedure, {spec.name: spec for spec in specs}, held)
+
+
+async def find_run(log: SqliteLog, wanted: str | None) -> str:
+    """The id of a run: itself, or a beginning that only one run has, or None for the latest.
+
+    Raises `UserError` where there is none or more than one.
+    """
+    rows = await log.runs(1 if wanted is None else 1000)
+    names = [row.run for row in rows]
+    if wanted is None:
+        if not names:
+            raise UserError(Text("there are no runs", "没有任何运行"), _RUN_HINT)
+        return names[0]
+    if wanted in names or await log.read(wanted):
+        return wanted
+    near = [name for name in names if wanted and name.startswith(wanted)]
+    if len(near) == 1:
+        return near[0]
+    if near:
+        listed = ", ".join(near[:5])
+        raise UserError(
+            Text(f"several runs begin with '{wanted}': {listed}", f"多个运行以“{wanted}”开头：{listed}"), _RUN_HINT
+        )
+    raise UserError(Text(f"there is no run '{wanted}'", f"没有运行“{wanted}”"), _RUN_HINT)
+
+
+_RUN_HINT = Text("`sopwith runs` lists the runs", "用 sopwith runs 查看所有运行")

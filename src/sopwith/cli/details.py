@@ -1,0 +1,189 @@
+"""What a trace says below the line of a step: replies, repairs, calls with their judgement, checks, the way on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sopwith.cli.columns import cut
+from sopwith.cli.record import Record
+from sopwith.errors import Text
+from sopwith.ir.event import (
+    AlertRaised,
+    CallFinished,
+    CallJudged,
+    CallProposed,
+    CallStarted,
+    CheckRan,
+    EdgeTaken,
+    Event,
+    HumanAnswered,
+    HumanAsked,
+    ModelReplied,
+    ReplyRejected,
+    ReplyRepaired,
+    ResultLate,
+    RunResumed,
+    StepFailed,
+    ValueStored,
+    event_json,
+)
+from sopwith.ir.value import Json
+from sopwith.run.preview import as_text
+
+CELLS = 120
+
+_WORDS: Mapping[str, Text] = {
+    "reply": Text("reply", "回复"),
+    "repaired": Text("repaired", "修正"),
+    "refused": Text("refused", "拒收"),
+    "call": Text("call", "调用"),
+    "judged": Text("judged", "裁决"),
+    "again": Text("again", "重试"),
+    "result": Text("result", "结果"),
+    "error": Text("error", "错误"),
+    "value": Text("value", "取值"),
+    "check": Text("check", "校验"),
+    "asked": Text("asked", "提问"),
+    "answered": Text("answered", "回答"),
+    "resumed": Text("resumed", "恢复"),
+    "late": Text("late", "迟到"),
+    "alert": Text("alert", "告警"),
+    "failed": Text("failed", "失败"),
+    "next": Text("next", "下一步"),
+}
+_UNKNOWN = Text("unknown whether it has acted", "无法确定是否已执行")
+_OVERRULED = Text("overruled: {}", "已覆盖模型的取值：{}")
+_TOKENS = Text("{} read, {} cached, {} written, {} ms", "读入 {}，缓存 {}，生成 {}，{} 毫秒")
+
+
+def details(record: Record, language: str) -> list[str]:
+    """The lines below a step, each cut to one line."""
+    found: list[str] = []
+    for event in record.events:
+        say = _SAYS.get(type(event.body))
+        said = say(event.body, language) if say is not None else None
+        if said is not None:
+            word, text = said
+            found.append(cut(f"{_WORDS[word].in_(language)}: {text}", CELLS))
+    return found
+
+
+def step_json(record: Record) -> dict[str, Json]:
+    """One step of a path as an object, with its events (without their envelope)."""
+    return {
+        "step": record.step,
+        "visit": record.visit,
+        "number": record.number,
+        "name": record.title,
+        "did": list(record.parts),
+        "seconds": round(record.seconds, 3),
+        "usage": record.usage.model_dump(mode="json"),
+        "events": [_inner(event) for event in record.events],
+    }
+
+
+def _inner(event: Event) -> dict[str, Json]:
+    whole = event_json(event)
+    return {"seq": whole["seq"], "kind": whole["kind"], "data": whole["data"]}
+
+
+_Said = tuple[str, str] | None
+
+
+def _value(value: Json, size: int | None) -> str:
+    return f"{as_text(value)}" if size is None else f"({size}) {as_text(value)}"
+
+
+def _replied(body: ModelReplied, language: str) -> _Said:
+    used = body.usage
+    sure = "" if body.confidence is None else f"  ({body.confidence:.2f})"
+    tokens = _TOKENS.in_(language).format(used.input + used.cache_write, used.cached, used.output, body.ms)
+    return "reply", f"{cut(body.text, 60)}{sure}  · {tokens}"
+
+
+def _repaired(body: ReplyRepaired, language: str) -> _Said:
+    return "repaired", ", ".join(body.repairs)
+
+
+def _refused(body: ReplyRejected, language: str) -> _Said:
+    return "refused", f"{body.error.code}: {body.error.message}"
+
+
+def _proposed(body: CallProposed, language: str) -> _Said:
+    more = f"  · {_OVERRULED.in_(language).format(as_text(body.overruled))}" if body.overruled else ""
+    return "call", f"{body.tool} {as_text(body.arguments)}  ({body.by}){more}"
+
+
+def _judged(body: CallJudged, language: str) -> _Said:
+    return "judged", f"{body.verdict}, {body.rule}"
+
+
+def _started(body: CallStarted, language: str) -> _Said:
+    return ("again", f"{body.tool}, {body.attempt}") if body.attempt > 1 else None
+
+
+def _finished(body: CallFinished, language: str) -> _Said:
+    if body.unknown:
+        return "result", _UNKNOWN.in_(language)
+    if body.error is not None:
+        return "error", f"{body.error.code}: {body.error.message}  · {body.ms} ms"
+    return "result", f"{body.name} = {_value(body.value, body.size)}  · {body.ms} ms"
+
+
+def _stored(body: ValueStored, language: str) -> _Said:
+    return "value", f"{body.name} = {_value(body.value, body.size)}"
+
+
+def _checked(body: CheckRan, language: str) -> _Said:
+    why = f"  · {body.why}" if body.why else ""
+    return "check", f"{'✓' if body.ok else '✗'} {body.expression}{why}"
+
+
+def _asked(body: HumanAsked, language: str) -> _Said:
+    return "asked", f"{body.what}: {body.question}"
+
+
+def _answered(body: HumanAnswered, language: str) -> _Said:
+    return "answered", f"{body.by}: {as_text(body.answer)}"
+
+
+def _resumed(body: RunResumed, language: str) -> _Said:
+    return "resumed", body.by
+
+
+def _late(body: ResultLate, language: str) -> _Said:
+    return "late", as_text(body.value if body.error is None else body.error.code)
+
+
+def _alert(body: AlertRaised, language: str) -> _Said:
+    return "alert", f"{body.code}: {body.message}"
+
+
+def _failed(body: StepFailed, language: str) -> _Said:
+    return "failed", f"{body.error.code}: {body.error.message}"
+
+
+def _next(body: EdgeTaken, language: str) -> _Said:
+    sure = "" if body.confidence is None else f" ({body.confidence:.2f})"
+    return "next", f"{body.to}  · {body.by}{': ' + body.label if body.label else ''}{sure}"
+
+
+_SAYS: Mapping[type, Callable[[Any, str], _Said]] = {
+    ModelReplied: _replied,
+    ReplyRepaired: _repaired,
+    ReplyRejected: _refused,
+    CallProposed: _proposed,
+    CallJudged: _judged,
+    CallStarted: _started,
+    CallFinished: _finished,
+    ValueStored: _stored,
+    CheckRan: _checked,
+    HumanAsked: _asked,
+    HumanAnswered: _answered,
+    RunResumed: _resumed,
+    ResultLate: _late,
+    AlertRaised: _alert,
+    StepFailed: _failed,
+    EdgeTaken: _next,
+}

@@ -1,0 +1,115 @@
+"""`sopwith resume`: a run goes on, after an answer or after a crash."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sopwith.cli.answer import read_answer
+from sopwith.cli.connection import find_run, open_again, open_log, pinned
+from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.options import AsJson, AsLines, By, Data, Lang, Mcp, ModelSpec, PolicyFile, Tools, new_verb
+from sopwith.cli.project import Options, Project, remembered
+from sopwith.cli.run import unusual
+from sopwith.cli.session import Session, question, user
+from sopwith.cli.settings import load_settings
+from sopwith.cli.terminal import terminal
+from sopwith.errors import Text, UserError
+from sopwith.ir.event import Event
+from sopwith.lang.machine import Machine
+from sopwith.run.fold import fold_all
+from sopwith.run.run import Run
+from sopwith.run.state import State
+
+verb = new_verb()
+
+
+@verb.command()
+def resume(
+    context: typer.Context,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning. 运行编号")],
+    answer: Annotated[
+        list[str] | None, typer.Option("--answer", metavar="JSON|TEXT", help="The answer to what it asks. 回答")
+    ] = None,
+    by: By = "",
+    model: ModelSpec = None,
+    tools: Tools = None,
+    mcp: Mcp = None,
+    policy: PolicyFile = None,
+    data: Data = None,
+    as_json: AsJson = False,
+    as_lines: AsLines = False,
+    lang: Lang = "",
+) -> int:
+    """Go on with a run that waits for an answer, or whose process ended. Nothing is done twice.
+
+    继续一个等待回答、或进程已结束的运行；不会重复执行写操作。
+    """
+    settings = load_settings(Path.cwd(), {"data": data})
+    options = Options(model, settings.data, tools or None, mcp, policy)
+    session = Session(terminal(context), asyncio.Runner(), list(answer or ()), as_lines, by)
+    session.shown_data = unusual(settings.data)
+    with session.runner:
+        name, events, machine = session.runner.run(_find(settings.data, run))
+        session.run_id = name
+        session.began = True
+        return _go_on(session, _project(options, name), events, machine)
+
+
+async def _find(data: Path, wanted: str) -> tuple[str, list[Event], Machine]:
+    log = open_log(data)
+    try:
+        name = await find_run(log, wanted)
+        events = list(await log.read(name))
+        return name, events, await pinned(log, events)
+    finally:
+        await log.close()
+
+
+def _project(options: Options, run: str) -> Project:
+    """The files that the run was started with, where the command line names no others."""
+    noted: dict[str, Any] = remembered(options.data or Path(), run)
+    given = options.given()
+    for name in ("tools", "mcp", "policy", "model"):
+        if given[name] is None:
+            given[name] = noted.get(name)
+    for name, value in noted.get("budget", {}).items():
+        given[f"budget.{name}"] = value
+    settings = load_settings(Path.cwd(), given)
+    return Project(
+        procedure=Path(noted.get("procedure", "")),
+        tools=tuple(path.absolute() for path in settings.tools or ()),
+        mcp=settings.mcp.absolute() if settings.mcp else None,
+        policy=settings.policy.absolute() if settings.policy else None,
+        settings=settings,
+        allow=tuple(noted.get("allow", ())),
+    )
+
+
+def _go_on(session: Session, project: Project, events: list[Event], machine: Machine) -> ExitCode:
+    state = fold_all(events)
+    if state.outcome is not None:
+        raise UserError(
+            Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}"),
+            Text(f"look: sopwith trace {state.run}", f"查看：sopwith trace {state.run}"),
+        )
+    connection = session.runner.run(open_again(project, machine, state.inputs if state.bound else state.given))
+
+    async def begin() -> Run:
+        engine = connection.engine
+        if not _asks(state):
+            return await engine.resume(session.run_id, by=session.by or user())
+        if not session.answers:
+            # Nothing to go on with yet: the question is put again.
+            return Run(state, events, None, question(events).question)
+        given = read_answer(session.answers.pop(0), question(events).answer_schema or {})
+        return await engine.resume(session.run_id, answer=given, answered=True, by=session.by or user())
+
+    return session.drive(connection, session.terminal.language, begin)
+
+
+def _asks(state: State) -> bool:
+    return state.cursor is not None and state.cursor.question is not None

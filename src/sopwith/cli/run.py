@@ -1,0 +1,171 @@
+"""`sopwith run`: a procedure, a request, a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sopwith.cli.answer import read_answer
+from sopwith.cli.connection import Connection, open_for
+from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.options import AsJson, AsLines, By, Data, Lang, Mcp, ModelSpec, PolicyFile, ProcedureFile, Tools, new_verb
+from sopwith.cli.pairs import split_pairs
+from sopwith.cli.project import Options, Project, find_project, remember
+from sopwith.cli.session import Session
+from sopwith.cli.settings import load_settings
+from sopwith.cli.terminal import terminal
+from sopwith.errors import Text, UserError
+from sopwith.ir.event import Principal
+from sopwith.ir.procedure import Grip, Procedure
+from sopwith.ir.usage import Budget
+from sopwith.ir.value import Json
+from sopwith.lang.document import Document
+from sopwith.lang.read import read
+from sopwith.run.run import Run
+
+verb = new_verb()
+
+STDIN = "-"
+
+
+@verb.command()
+def run(
+    context: typer.Context,
+    procedure: ProcedureFile,
+    request: Annotated[str | None, typer.Option("--request", metavar="TEXT", help="What is asked for. 请求")] = None,
+    request_file: Annotated[
+        str | None, typer.Option("--request-file", metavar="FILE|-", help="The request from a file, or stdin.")
+    ] = None,
+    inputs: Annotated[
+        list[str] | None, typer.Option("--inputs", metavar="NAME=VALUE", help="An input that is passed. 输入")
+    ] = None,
+    inputs_file: Annotated[
+        Path | None, typer.Option("--inputs-file", metavar="FILE.json", help="Inputs as one JSON object.")
+    ] = None,
+    principal: Annotated[str | None, typer.Option("--principal", metavar="ID", help="Who it is for. 主体")] = None,
+    role: Annotated[list[str] | None, typer.Option("--role", metavar="ROLE", help="A role of theirs. 角色")] = None,
+    grip: Annotated[Grip | None, typer.Option("--grip", help="How firmly the procedure holds the model.")] = None,
+    model: ModelSpec = None,
+    tools: Tools = None,
+    mcp: Mcp = None,
+    policy: PolicyFile = None,
+    allow: Annotated[
+        list[str] | None, typer.Option("--allow", metavar="TOOL", help="Allow this tool, whatever the policy says.")
+    ] = None,
+    budget_tokens: Annotated[int | None, typer.Option("--budget-tokens", min=0)] = None,
+    budget_model_calls: Annotated[int | None, typer.Option("--budget-model-calls", min=0)] = None,
+    budget_tool_calls: Annotated[int | None, typer.Option("--budget-tool-calls", min=0)] = None,
+    budget_seconds: Annotated[float | None, typer.Option("--budget-seconds", min=0)] = None,
+    answer: Annotated[
+        list[str] | None, typer.Option("--answer", metavar="JSON|TEXT", help="The answer to the next question. 回答")
+    ] = None,
+    by: By = "",
+    data: Data = None,
+    as_json: AsJson = False,
+    as_lines: AsLines = False,
+    lang: Lang = "",
+) -> int:
+    """Run a procedure on a request, one legal action at a time.
+
+    按流程处理一个请求，每次只做一个合法动作。
+    """
+    budget = Budget(
+        tokens=budget_tokens, model_calls=budget_model_calls, tool_calls=budget_tool_calls, seconds=budget_seconds
+    )
+    options = Options(model, data, tools or None, mcp, policy, principal, role or None, budget)
+    project = find_project(procedure, options, allow or ())
+    document = read(project.procedure, str(procedure))
+    asked = Asked(
+        request=_request(request, request_file, bool(inputs or inputs_file)),
+        inputs=_inputs(document.procedure, inputs or (), inputs_file),
+        grip=grip,
+    )
+    session = Session(terminal(context), asyncio.Runner(), list(answer or ()), as_lines, by)
+    return start(session, project, document, asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one run is asked to do."""
+
+    request: str
+    inputs: Mapping[str, Json]
+    grip: Grip | None
+
+
+def start(session: Session, project: Project, document: Document, asked: Asked) -> ExitCode:
+    """Open what the run needs, note where its files are, and drive it."""
+    settings = project.settings
+    session.run_id = uuid.uuid4().hex[:12]
+    session.shown_data = unusual(settings.data)
+    with session.runner:
+        connection: Connection = session.runner.run(open_for(project, document, asked.grip, asked.inputs))
+        remember(project, settings.data, session.run_id)
+
+        async def begin() -> Run:
+            return await connection.engine.run(
+                asked.request,
+                principal=Principal(id=settings.principal, roles=settings.roles),
+                inputs=asked.inputs,
+                grip=asked.grip,
+                run_id=session.run_id,
+            )
+
+        return session.drive(connection, session.terminal.language, begin)
+
+
+def unusual(data: Path) -> Path | None:
+    """The data folder, where another command in this place would not find it by itself."""
+    return None if load_settings(Path.cwd()).data.absolute() == data.absolute() else data
+
+
+def _request(text: str | None, file: str | None, with_inputs: bool) -> str:
+    if text is not None and file is not None:
+        raise UserError(Text("give --request or --request-file, not both", "--request 与 --request-file 只能给一个"))
+    if text is not None:
+        return text
+    if file is None:
+        if with_inputs:
+            return ""
+        raise UserError(
+            Text("what is asked for? there is no --request", "请用 --request 说明请求"),
+            Text('for example: --request "…", or --request-file -', '例如：--request "…"，或 --request-file -'),
+        )
+    return sys.stdin.read() if file == STDIN else _read(Path(file))
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(Text(f"{file} is not UTF-8 text", f"{file} 不是 UTF-8 文本")) from error
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UserError(Text(f"{file} cannot be read: {why}", f"无法读取 {file}：{why}")) from error
+
+
+def _inputs(procedure: Procedure, pairs: Sequence[str], file: Path | None) -> dict[str, Json]:
+    """Inputs from a file and from pairs; the text of a pair is read by the schema of its input."""
+    found = _inputs_file(file) if file is not None else {}
+    for name, text in split_pairs(pairs).items():
+        known = procedure.inputs.get(name)
+        found[name] = read_answer(text, known.schema_) if known is not None else text
+    return found
+
+
+def _inputs_file(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(_read(file))
+    except ValueError as error:
+        raise UserError(Text(f"{file} is not JSON: {error}", f"{file} 不是 JSON：{error}")) from error
+    if not isinstance(found, dict):
+        raise UserError(Text(f"{file} is not a JSON object", f"{file} 不是 JSON 对象"))
+    return found  # type: ignore[return-value]

@@ -1,0 +1,77 @@
+"""`sopwith runs`: the runs of a data folder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sopwith.cli.columns import table
+from sopwith.cli.connection import open_log
+from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.options import AsJson, Data, Lang, new_verb
+from sopwith.cli.settings import load_settings
+from sopwith.cli.terminal import terminal
+from sopwith.errors import Text
+from sopwith.log.port import RunRow
+
+verb = new_verb()
+
+_HEADS = (
+    Text("run", "运行"),
+    Text("procedure", "流程"),
+    Text("status", "状态"),
+    Text("started", "开始"),
+    Text("took", "历时"),
+    Text("events", "事件"),
+)
+_NONE = Text("no runs yet", "还没有运行")
+
+
+@verb.command()
+def runs(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many, the latest first.")] = 20,
+    data: Data = None,
+    as_json: AsJson = False,
+    lang: Lang = "",
+) -> int:
+    """List the runs, the latest first.
+
+    列出运行，最新的在前。
+    """
+    shown = terminal(context)
+    settings = load_settings(Path.cwd(), {"data": data})
+    rows = asyncio.run(_rows(settings.data, limit))
+    if as_json:
+        shown.document([asdict(row) for row in rows])
+    elif not rows:
+        shown.say(_NONE)
+    else:
+        heads = [shown.text(head) for head in _HEADS]
+        for line in table([heads, *(_row(row) for row in rows)]):
+            shown.out(line)
+    return ExitCode.OK
+
+
+async def _rows(data: Path, limit: int) -> Sequence[RunRow]:
+    log = open_log(data)
+    try:
+        return await log.runs(limit)
+    finally:
+        await log.close()
+
+
+def _row(row: RunRow) -> list[str]:
+    took = f"{(row.last_at - row.started_at) / 1e6:.1f} s"
+    return [row.run, row.procedure_id, row.status, local_time(row.started_at), took, str(row.events)]
+
+
+def local_time(at: int) -> str:
+    """Microseconds since 1970 as a local time of this machine, to the second."""
+    return datetime.fromtimestamp(at / 1e6).isoformat(" ", "seconds")

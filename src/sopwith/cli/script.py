@@ -1,0 +1,56 @@
+"""Models by name, and one more: `scripted:FILE.jsonl` says what a file tells it to, for trying a procedure without a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+from sopwith.errors import Text, UserError
+from sopwith.ir.usage import Usage
+from sopwith.models.connect import connect
+from sopwith.models.port import Model, ModelReply
+from sopwith.models.scripted import ScriptedModel
+
+SCRIPTED = "scripted:"
+
+
+def model_of(spec: str) -> Model:
+    """The model that `spec` names, see `connect`; or the script in a file, one reply a line.
+
+    A line is JSON: a text is the reply, an object or list is a reply in JSON, and `{"reply": …, "confidence": …}` is a
+    reply with its confidence. Raises `UserError` for a file that cannot be read.
+    """
+    if not spec.startswith(SCRIPTED):
+        return connect(spec)
+    file = Path(spec.removeprefix(SCRIPTED)).expanduser()
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(Text(f"the script {file}: {error}", f"脚本 {file}：{error}")) from error
+    return ScriptedModel([_reply(file, i, line) for i, line in enumerate(lines, 1) if line.strip()], id=f"scripted:{file.name}")
+
+
+def _reply(file: Path, number: int, line: str) -> ModelReply:
+    try:
+        value: Any = json.loads(line)
+    except ValueError as error:
+        raise UserError(
+            Text(f"{file}:{number} is not JSON: {error}", f"{file}:{number} 不是 JSON：{error}"),
+            Text('a reply is a line such as "A" or {"kind": "annual"}', '每行一条回复，例如 "A" 或 {"kind": "annual"}'),
+        ) from error
+    confidence = None
+    if isinstance(value, dict) and "reply" in value and set(cast("dict[str, Any]", value)) <= {"reply", "confidence"}:
+        given = cast("dict[str, Any]", value)
+        value, confidence = given["reply"], given.get("confidence")
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return ModelReply(text, confidence=confidence, usage=Usage(), model=f"scripted:{file.name}")
+
+
+def absolute(spec: str | None) -> str | None:
+    """A model's spec with the path in it made absolute, so that it means the same from another folder."""
+    if spec is None:
+        return None
+    kind, mark, rest = spec.partition(":")
+    path = Path(rest).expanduser()
+    return f"{kind}:{path.absolute()}" if mark and kind in ("scripted", "local") and path.is_file() else spec

@@ -1,0 +1,181 @@
+"""One run at the command line: it is driven, people are asked, and its end is reported."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import json
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sopwith.cli.answer import ask_at, expected, read_answer
+from sopwith.cli.connection import Connection
+from sopwith.cli.exit_code import ExitCode, of_status
+from sopwith.cli.progress import Progress
+from sopwith.cli.terminal import Terminal
+from sopwith.errors import Text
+from sopwith.ir.event import Event, HumanAsked, Outcome, event_json
+from sopwith.ir.value import Json
+from sopwith.models.local import LocalModel
+from sopwith.run.preview import as_text
+from sopwith.run.run import Run
+from sopwith.run.state import State
+
+T = TypeVar("T")
+
+_WAITS = Text("the run waits for an answer: {}", "运行在等待回答：{}")
+_ANSWER_WITH = Text("answer ({}): sopwith resume {} --answer …{}", "回答（{}）：sopwith resume {} --answer …{}")
+_APPROVE = Text("call {} with {}", "调用 {}，参数 {}")
+_LOOK = Text("run {} · look: sopwith trace {}{}", "运行 {} · 查看：sopwith trace {}{}")
+_STOPPED = Text("interrupted; go on with: sopwith resume {}{}", "已中断；继续运行：sopwith resume {}{}")
+_NOTHING = Text("interrupted before the run began", "在运行开始之前被中断")
+_ENDS = {
+    "completed": Text("completed", "已完成"),
+    "escalated": Text("handed to a person", "已转交人工"),
+    "denied": Text("denied", "被拒绝"),
+    "exhausted": Text("out of budget or time", "超出预算或时间"),
+    "cancelled": Text("cancelled", "已取消"),
+    "failed": Text("failed", "失败"),
+}
+
+
+@dataclass(slots=True)
+class Session:
+    """One run, from its start or its resumption to its end or a question that stays open.
+
+    `answers` are given in order to what is asked; `shown_data` is the data folder where it is not the usual one.
+    """
+
+    terminal: Terminal
+    runner: asyncio.Runner
+    answers: list[str] = field(default_factory=list[str])
+    lines: bool = False
+    by: str = ""
+    shown_data: Path | None = None
+    run_id: str = ""
+    began: bool = False
+    progress: Progress | None = None
+
+    def drive(self, connection: Connection, language: str, start: Callable[[], Coroutine[Any, Any, Run]]) -> ExitCode:
+        """Start, answer as long as there are answers, report. Ctrl-C leaves a run that can be resumed."""
+        try:
+            self.progress = Progress(
+                self.terminal,
+                connection.machine.procedure,
+                connection.machine.numbers,
+                language,
+                loads=isinstance(connection.model, LocalModel),
+            )
+            connection.engine.subscribe(self._see)
+            run = self.runner.run(start())
+            while run.outcome is None:
+                answer = self._answer(run)
+                if answer is None:
+                    break
+                resumed = connection.engine.resume(run.id, answer=answer[0], answered=True, by=self.by or user())
+                run = self.runner.run(resumed)
+            return self._report(run, connection)
+        except KeyboardInterrupt:
+            self._still()
+            said = _STOPPED if self.began else _NOTHING
+            self.terminal.say("\n" + self.terminal.text(said).format(self.run_id, self._data_option()))
+            if self.terminal.json:
+                self.terminal.document({"run": self.run_id if self.began else None, "status": "interrupted"})
+            return ExitCode.INTERRUPTED
+        finally:
+            self._still()
+            self.runner.run(connection.close())
+
+    def _still(self) -> None:
+        if self.progress is not None:
+            self.progress.still()
+
+    def _see(self, event: Event, state: State) -> None:
+        self.began = True
+        self.run_id = event.run
+        if self.lines:
+            live = event_json(event)
+            del live["hash"]  # known when it is stored
+            print(json.dumps(live, ensure_ascii=False), flush=True)
+        elif self.progress is not None:
+            self.progress(event, state)
+
+    def _answer(self, run: Run) -> tuple[Json] | None:
+        """The next answer: given on the command line, or typed by whoever sits here. None: nobody answers."""
+        asked = question(run.events)
+        schema = asked.answer_schema or {}
+        if self.answers:
+            return (read_answer(self.answers.pop(0), schema),)
+        if not self.terminal.asks or self.lines or self.terminal.json:
+            return None
+        with suppress(EOFError):
+            return (ask_at(self.terminal, self._question(run), schema),)
+        return None
+
+    def _question(self, run: Run) -> str:
+        asked = question(run.events)
+        text = run.question or asked.question
+        cursor = run.state.cursor
+        if asked.what == "approval" and cursor is not None:
+            call = self.terminal.text(_APPROVE).format(cursor.tool, as_text(dict(cursor.arguments or {})))
+            return f"{text}\n  {call}"
+        return text
+
+    def _report(self, run: Run, connection: Connection) -> ExitCode:
+        if self.terminal.json:
+            self.terminal.document(document(run, connection.machine.numbers))
+        elif not self.lines and run.outcome is not None:
+            self._print_outcome(run.outcome)
+        elif not self.lines:
+            asked = question(run.events)
+            self.terminal.say("\n" + self.terminal.text(_WAITS).format(self._question(run)))
+            wanted = self.terminal.text(expected(asked.answer_schema or {}))
+            text = self.terminal.text(_ANSWER_WITH)
+            self.terminal.say(text.format(wanted, run.id, self._data_option()))
+        self.terminal.say(self.terminal.text(_LOOK).format(run.id, run.id, self._data_option()))
+        return of_status(run.status)
+
+    def _data_option(self) -> str:
+        return f" --data {self.shown_data}" if self.shown_data is not None else ""
+
+    def _print_outcome(self, outcome: Outcome) -> None:
+        self.terminal.say("")
+        if outcome.answer is not None:
+            self.terminal.out(outcome.answer)
+        if outcome.output is not None:
+            self.terminal.out(json.dumps(outcome.output, ensure_ascii=False))
+        reason = f": {outcome.packet.reason}" if outcome.packet is not None else ""
+        self.terminal.say(self.terminal.text(_ENDS[outcome.kind]) + reason)
+
+
+def question(events: Sequence[Event]) -> HumanAsked:
+    """What was asked last."""
+    return next(e.body for e in reversed(events) if isinstance(e.body, HumanAsked))
+
+
+def document(run: Run, numbers: Any) -> dict[str, Any]:
+    """A run as the one document of `--json`."""
+    state = run.state
+    asked = question(run.events) if run.question is not None else None
+    return {
+        "run": run.id,
+        "status": run.status,
+        "procedure": state.procedure_id,
+        "path": [{"step": v.step, "visit": v.visit, "number": numbers.get(v.step, ""), "by": v.by} for v in run.visited],
+        "question": None
+        if asked is None
+        else {"what": asked.what, "text": run.question, "schema": asked.answer_schema},
+        "outcome": None if run.outcome is None else run.outcome.model_dump(mode="json"),
+        "usage": state.usage.model_dump(mode="json"),
+        "seconds": round((state.at - state.started_at - state.waited) / 1e6, 3),
+    }
+
+
+def user() -> str:
+    """The name of whoever sits here."""
+    with suppress(Exception):
+        return getpass.getuser()
+    return "operator"
