@@ -91,7 +91,12 @@ steps:
     end: escalate
 """
 
-HAPPY = ['{"order": "A-7", "wish": "refund"}', "A", '{"note": "broken on arrival"}', "We paid 25 back. Receipt R-1."]
+HAPPY = [
+    '{"order": "A-7", "wish": "refund"}',
+    "A",
+    '{"note": "broken on arrival"}',
+    "We paid 25 back. Receipt R-1.",
+]
 
 
 class Shop:
@@ -119,7 +124,12 @@ class Shop:
             self.calls.append(f"order {number} {customer}")
             if self.failures:
                 raise self.failures.pop(0)
-            return {"number": number, "amount": self.amount, "reason": "arrived broken", "phone": "13800138000"}
+            return {
+                "number": number,
+                "amount": self.amount,
+                "reason": "arrived broken",
+                "phone": "13800138000",
+            }
 
         @tool(name="shop.refund", effect="write")
         async def refund(number: str, amount: float, note: str, *, idempotency_key: str) -> dict[str, object]:

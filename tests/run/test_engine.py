@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.run.desk import HAPPY, REPLIES, Shop, desk, sure
 
 from sopwith import Budget, Engine, MemoryLog, Policy, Rule, ToolError, UserError
 from sopwith.models.port import ModelReply
-from tests.run.desk import HAPPY, REPLIES, Shop, desk, sure
 
 
 def kinds(run: object) -> list[str]:
@@ -251,5 +251,3 @@ def test_no_procedure_runs_with_errors_in_it() -> None:
     with pytest.raises(ProcedureError) as caught:
         broken.run_sync("x")
     assert caught.value.diagnostics
-
-

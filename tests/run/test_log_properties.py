@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.run.desk import HAPPY, Shop, desk, sure
 
 from sopwith import Engine, MemoryLog, Policy, Rule, ToolError
-from sopwith.ir.event import Event
+from sopwith.ir.event import Event, RunResumed
 from sopwith.ir.tool import Effect
 from sopwith.lang.compile import compile_procedure
 from sopwith.log.chain import verify
@@ -17,10 +18,20 @@ from sopwith.run.decision import AskPerson, Finish, PerformCall, StartCall, Wait
 from sopwith.run.fold import begin, fold, fold_all
 from sopwith.run.state import State
 from sopwith.run.values import Values
-from tests.run.desk import HAPPY, Shop, desk, sure
 
 REPLY = st.one_of(
-    st.sampled_from([*HAPPY, "A", "B", "C", "nonsense", "{}", '{"note": "x"}', '{"order": "A-1", "wish": "none_of_these"}']),
+    st.sampled_from(
+        [
+            *HAPPY,
+            "A",
+            "B",
+            "C",
+            "nonsense",
+            "{}",
+            '{"note": "x"}',
+            '{"order": "A-1", "wish": "none_of_these"}',
+        ]
+    ),
     st.sampled_from([sure("A", 0.9), sure("B", 0.9), sure("A", 0.1), ModelReply("Z")]),
 )
 
@@ -31,7 +42,9 @@ def runs(draw: st.DrawFn) -> tuple[Shop, list[object], Policy]:
     shop = Shop()
     shop.amount = draw(st.sampled_from([25.0, 900.0]))
     shop.status = draw(st.sampled_from(["ok", "odd"]))
-    shop.failures = [ToolError(code, "x") for code in draw(st.lists(st.sampled_from(["busy", "not_found"]), max_size=3))]
+    shop.failures = [
+        ToolError(code, "x") for code in draw(st.lists(st.sampled_from(["busy", "not_found"]), max_size=3))
+    ]
     first = draw(st.sampled_from([HAPPY[0], "nonsense"]))
     replies = [first, *draw(st.lists(REPLY, max_size=6)), *([HAPPY[0], sure("A", 0.9), *HAPPY[2:]])]
     verdict = draw(st.sampled_from(["allow", "deny", "ask"]))
@@ -53,8 +66,10 @@ async def logged(case: tuple[Shop, list[object], Policy]) -> tuple[list[Event], 
 
 @settings(max_examples=60, deadline=None)
 @given(case=runs())
-async def test_the_fold_of_the_stored_events_is_the_live_state(case: tuple[Shop, list[object], Policy]) -> None:
-    events, live, engine = await logged(case)
+async def test_the_fold_of_the_stored_events_is_the_live_state(
+    case: tuple[Shop, list[object], Policy],
+) -> None:
+    events, live, _ = await logged(case)
     assert fold_all(events) == live
     assert verify(events) is None
     assert [e.seq for e in events] == list(range(1, len(events) + 1))
@@ -100,13 +115,10 @@ async def test_after_a_restart_no_prefix_decides_a_blind_second_write(
     state = fold_all(prefix)
     if state.outcome is not None:
         return
-    from sopwith.ir.event import RunResumed
-
-    resumed = fold(state, Event(state.task, state.run, state.seq + 1, state.at, state.phase, None, None, RunResumed()))
-    decision = decide(book, resumed, Values(lambda name: b"null", lambda value: value))
-    open_write = state.cursor is not None and state.cursor.started is not None and state.cursor.effect is not Effect.READ
+    again = Event(state.task, state.run, state.seq + 1, state.at, state.phase, None, None, RunResumed())
+    decision = decide(book, fold(state, again), Values(lambda name: b"null", lambda value: value))
+    cursor = state.cursor
+    open_write = cursor is not None and cursor.started is not None and cursor.effect is not Effect.READ
     assert not isinstance(decision, PerformCall)
     if open_write:
         assert not isinstance(decision, StartCall | AskPerson)
-
-

@@ -12,8 +12,8 @@ from sopwith.errors import ExpressionError, Text
 from sopwith.ir.event import Purpose
 from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge, DynamicEnum, Node
-from sopwith.models.reply import Reading
 from sopwith.models.port import Action, ModelRequest, Prompt, Turn
+from sopwith.models.reply import Reading
 from sopwith.run.book import FINISH, LETTERS, Book, Labels, describe_fields, harmless, step_words
 from sopwith.run.preview import as_text, is_long, preview
 from sopwith.run.state import State
@@ -92,14 +92,14 @@ def judge_form(book: Book, group: tuple[CompiledEdge, ...]) -> Form:
 
 
 def _readable(node: Node) -> dict[str, Json]:
-    schema = dict(node.tool.input_schema) if node.tool else {"type": "object"}
+    schema: dict[str, Json] = dict(node.tool.input_schema) if node.tool else {"type": "object"}
     required = cast("list[str]", schema.get("required", []))
     schema["required"] = [name for name in required if name in node.free]
     return schema
 
 
 def _free_form(book: Book, node: Node) -> Form:
-    allowed = {tool for tool in (node.step.tools or book.procedure.permitted_tools())}
+    allowed = set(node.step.tools or book.procedure.permitted_tools())
     specs = [spec for spec in book.machine.tools.values() if spec.name in allowed]
     finish = next(action for action in book.actions if action.name == FINISH)
     names = {book.wire(spec.name) for spec in specs}
@@ -178,7 +178,9 @@ def inputs_request(book: Book, form: Form, state: State) -> ModelRequest:
     tail = book.file("inputs").fill(request=harmless(as_text(request)), fields=fields)
     prompt = Prompt(book.prefix, (), _after_rejections(book, tail, state), book.block)
     actions = (*book.actions, *form.reading)
-    return ModelRequest(prompt, "action", actions, form.legal, constraint=form.constraint, max_tokens=MAX_TOKENS)
+    return ModelRequest(
+        prompt, "action", actions, form.legal, constraint=form.constraint, max_tokens=MAX_TOKENS
+    )
 
 
 def _variables(book: Book, node: Node, purpose: Purpose, state: State, values: Values) -> dict[str, Json]:
@@ -225,4 +227,3 @@ def _free_tail(book: Book, node: Node, state: State, values: Values) -> str:
         result = shown((book.call_name(state.calls),), state, book.procedure.inputs, values)
     text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
     return book.file("result").fill(tool=tool, result=harmless(text))
-

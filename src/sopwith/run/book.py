@@ -28,7 +28,11 @@ _NONE = {"en": "none of these", "zh": "以上都不是"}
 
 def language_of(procedure: Procedure) -> str:
     """The language that a procedure is written in: "zh" where its words have Chinese characters, else "en"."""
-    words = [procedure.name, procedure.description, *(s.do or s.answer or s.ask or "" for s in procedure.steps.values())]
+    words = [
+        procedure.name,
+        procedure.description,
+        *(s.do or s.answer or s.ask or "" for s in procedure.steps.values()),
+    ]
     text = "".join(words)
     return "zh" if len(_HAN.findall(text)) * 4 > len(text.replace(" ", "")) else "en"
 
@@ -230,7 +234,10 @@ class Book:
 
     def returns_choice(self, node: Node) -> Labels:
         """The labels of a step whose `returns` is an enum."""
-        words = (c.description and f"{as_text(c.value)}: {c.description}" or as_text(c.value) for c in node.choices)
+        words = (
+            (c.description and f"{as_text(c.value)}: {c.description}") or as_text(c.value)
+            for c in node.choices
+        )
         return Labels(tuple(c.value for c in node.choices), tuple(words))
 
     def judge_choice(self, group: tuple[CompiledEdge, ...]) -> Labels:
@@ -293,6 +300,10 @@ def describe_fields(schema: Mapping[str, Json]) -> str:
 
 def _field(name: str, schema: Mapping[str, Json]) -> str:
     enum = schema.get("enum")
-    kind = " | ".join(as_text(v) for v in cast("list[Json]", enum)) if isinstance(enum, list) else schema.get("type", "")
+    kind = (
+        " | ".join(as_text(v) for v in cast("list[Json]", enum))
+        if isinstance(enum, list)
+        else schema.get("type", "")
+    )
     notes = [str(part) for part in (kind, schema.get("description")) if part]
     return f"{name} ({'; '.join(notes)})" if notes else name

@@ -134,7 +134,7 @@ def _output(book: Book, state: State, values: Values) -> Decision:
     answer = None
     for visited in reversed(state.path):
         node = book.machine.nodes[visited.step]
-        if node.kind == "answer" and node.writes in state.values:
+        if node.kind == "answer" and node.writes is not None and node.writes in state.values:
             answer = values.whole(state.values[node.writes])
             break
     output = output_of(book, state, values, true=False)
@@ -169,4 +169,3 @@ _PHASES = {
     Phase.VERIFY: _verify,
     Phase.OUTPUT: _output,
 }
-

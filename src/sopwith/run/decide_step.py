@@ -108,9 +108,7 @@ def _propose(
     return StartCall(tool, arguments, by, overruled or {}, repairs)
 
 
-def _call(
-    book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, values: Values
-) -> Decision:
+def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, values: Values) -> Decision:
     """The next decision about a call whose arguments stand in the log."""
     arguments = cast("dict[str, Json]", values.true(dict(cursor.arguments or {})))
     if cursor.verdict == "deny":
@@ -166,7 +164,7 @@ def _ask(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -
     if cursor.answer is not None:
         return StoreValue(node.writes or node.step.id, cursor.answer[0], "human")
     question = _render(book, node.ask, state, values.whole)
-    return AskPerson(str(question), "ask", node.returns or {"type": "string"})
+    return AskPerson(str(question), "ask", dict(node.returns or {"type": "string"}))
 
 
 def _free(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
@@ -195,11 +193,15 @@ def _finish(
 ) -> Decision:
     """The end of a free step: its result, or the case given to a person."""
     if value["outcome"] == "escalate":
-        return FailStep(ErrorData(code="handed_over", message=str(value.get("reason") or ""), step=node.step.id))
+        return FailStep(
+            ErrorData(code="handed_over", message=str(value.get("reason") or ""), step=node.step.id)
+        )
     result = value.get("result")
     problems = validator(book.result_schema(node)).problems(result)
     if problems:
-        return reject(cursor, ErrorData(code="invalid_arguments", message="result: " + "; ".join(problems)), repairs)
+        return reject(
+            cursor, ErrorData(code="invalid_arguments", message="result: " + "; ".join(problems)), repairs
+        )
     return StoreValue(node.writes or node.step.id, result, repairs=repairs)
 
 

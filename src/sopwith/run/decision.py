@@ -171,4 +171,3 @@ Decision = (
     | Wait
     | Finish
 )
-

@@ -63,8 +63,8 @@ from sopwith.run.decision import (
     Wait,
 )
 from sopwith.run.journal import Clock, Journal
-from sopwith.run.packet import packet
 from sopwith.run.lifecycle import LIFECYCLE, MODEL_SECONDS, STEP_SECONDS
+from sopwith.run.packet import packet
 from sopwith.run.state import State
 from sopwith.run.values import Values
 from sopwith.tools.catalogue import Catalogue
@@ -225,7 +225,9 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
         return
     except ModelError as error:
         text = driver.redact_mixed(error.message.in_(driver.book.language))
-        failed = ErrorData(code="model", message=text, step=journal.state.cursor.step if journal.state.cursor else None)
+        failed = ErrorData(
+            code="model", message=text, step=journal.state.cursor.step if journal.state.cursor else None
+        )
         seq = journal.emit(StepFailed(error=failed), requested)
         journal.emit(AlertRaised(code="model", message=text), seq)
         return
@@ -289,11 +291,17 @@ async def _start_call(driver: Driver, decision: StartCall) -> None:
         facts = CallFacts(state.principal, tool, decision.arguments, cursor.step if cursor else "", state.run)
         judgement = around.policy.judge(facts)
         judged = around.redactor.keyed_hash(f"{instance}\n{tool.name}\n".encode() + plain)
-        cause = journal.emit(CallJudged(verdict=judgement.verdict, rule=judgement.rule, arguments=judged), cause)
+        cause = journal.emit(
+            CallJudged(verdict=judgement.verdict, rule=judgement.rule, arguments=judged), cause
+        )
         approved = journal.state.cursor is not None and journal.state.cursor.approved is True
         if judgement.verdict != "allow" and not (judgement.verdict == "ask" and approved):
             return
-    number = f"{state.calls}" if cursor is not None and driver.book.machine.nodes[cursor.step].kind == "free" else ""
+    number = (
+        f"{state.calls}"
+        if cursor is not None and driver.book.machine.nodes[cursor.step].kind == "free"
+        else ""
+    )
     key = around.redactor.keyed_hash(f"{state.run}\n{instance}\n{number}\n{tool.name}\n".encode() + plain)
     if cursor is not None and decision.proposed and cursor.key is not None:
         key = cursor.key
@@ -334,13 +342,17 @@ async def _store_value(driver: Driver, decision: StoreValue) -> None:
 
 async def _run_check(driver: Driver, decision: RunCheck) -> None:
     why = None if decision.why is None else driver.redact_mixed(decision.why)
-    driver.journal.emit(CheckRan(scope=decision.scope, ok=decision.ok, expression=decision.expression, why=why))
+    driver.journal.emit(
+        CheckRan(scope=decision.scope, ok=decision.ok, expression=decision.expression, why=why)
+    )
 
 
 async def _take_edge(driver: Driver, decision: TakeEdge) -> None:
     journal = driver.journal
     cause = journal.emit(
-        EdgeTaken(to=decision.edge.edge.to, by=decision.by, label=decision.label, confidence=decision.confidence)
+        EdgeTaken(
+            to=decision.edge.edge.to, by=decision.by, label=decision.label, confidence=decision.confidence
+        )
     )
     await journal.flush()
     _enter(driver, decision.edge.edge.to, decision.visit, cause)

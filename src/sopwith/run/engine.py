@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from sopwith.errors import ProcedureError, Text, UserError
 from sopwith.guard.permit import Policy
@@ -173,7 +173,9 @@ class Engine:
         """`run` for callers without an event loop; takes the same options."""
         return asyncio.run(self.run(request, **options))
 
-    async def resume(self, run: str, *, answer: Json = None, answered: bool = False, by: str = "operator") -> Run:
+    async def resume(
+        self, run: str, *, answer: Json = None, answered: bool = False, by: str = "operator"
+    ) -> Run:
         """Take a run up again: after a crash, or with a person's `answer` (set `answered` to give null).
 
         The run goes on with the procedure and tools it was started with. Raises `UserError` for an unknown run, one
@@ -207,13 +209,17 @@ class Engine:
             self._answer(driver, journal, events, answer, by)
         return await self._drive(driver, list(events))
 
-    def _answer(self, driver: Driver, journal: Journal, events: Sequence[Event], answer: Json, by: str) -> None:
+    def _answer(
+        self, driver: Driver, journal: Journal, events: Sequence[Event], answer: Json, by: str
+    ) -> None:
         asked = next(e for e in reversed(events) if e.body.kind == "human.asked")
-        schema = asked.body.answer_schema or {}
+        schema: dict[str, Json] = asked.body.answer_schema or {}
         problems = validator(schema).problems(answer)
         if problems:
             listed = "; ".join(problems)
-            raise UserError(Text(f"the answer does not fit: {listed}", f"回答不合要求：{listed}"), _ANSWER_HINT)
+            raise UserError(
+                Text(f"the answer does not fit: {listed}", f"回答不合要求：{listed}"), _ANSWER_HINT
+            )
         journal.emit(HumanAnswered(answer=driver.redact(storable(answer)), by=by), asked.seq)
 
     async def cancel(self, run: str, *, by: str = "operator") -> Run:
@@ -272,7 +278,7 @@ class Engine:
         if model is None:
             raise UserError(
                 Text("this step needs a model, and none is connected", "该步骤需要模型，但没有连接模型"),
-                Text('pass `model="local"` or another', "请传入 model=\"local\" 或其他模型"),
+                Text('pass `model="local"` or another', '请传入 model="local" 或其他模型'),
             )
         return model
 
@@ -302,13 +308,13 @@ def _document(item: ProcedureLike) -> Document:
 
 
 def _pinned(value: Any) -> bytes:
-    """JSON in the order that is given: steps are numbered, and properties generated, in that order also after a resume."""
+    """JSON in the given order: steps are numbered, and properties generated, in it also after a resume."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _sources(tools: Sequence[ToolLike]) -> list[ToolSource]:
-    functions = [item for item in tools if not hasattr(item, "specs")]
-    sources: list[Any] = [item for item in tools if hasattr(item, "specs")]
+    functions = [cast("Callable[..., Any]", item) for item in tools if not hasattr(item, "specs")]
+    sources = [cast("ToolSource", item) for item in tools if hasattr(item, "specs")]
     return [*sources, FunctionSource(functions)] if functions else sources
 
 

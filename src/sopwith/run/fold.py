@@ -203,7 +203,13 @@ def _judged(state: State, event: Event, body: CallJudged) -> None:
 def _started(state: State, event: Event, body: CallStarted) -> None:
     _set(state, calls=state.calls + 1)
     _cursor(
-        state, started=event.seq, effect=body.effect, key=body.key, attempt=body.attempt, unknown=False, error=None
+        state,
+        started=event.seq,
+        effect=body.effect,
+        key=body.key,
+        attempt=body.attempt,
+        unknown=False,
+        error=None,
     )
 
 
@@ -329,4 +335,3 @@ _FOLDS: dict[type[Body], Fold] = {
     RunFinished: _finished,
     FeedbackGiven: _unchanged,
 }
-

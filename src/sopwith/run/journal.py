@@ -21,13 +21,15 @@ Clock = Callable[[], int]
 
 
 class Journal:
-    """Makes the events of one run, kept in `events` (as made: without their hashes). What was made and not yet appended is `pending`; `flush` appends it.
+    """Makes the events of one run. `events` are those made here, without their hashes; `flush` appends the new ones.
 
     The events of a step that only read are appended in one transaction when it ends: what a crash can lose is only
     what may be done again.
     """
 
-    def __init__(self, log: Log, clock: Clock, subscribers: Sequence[Subscriber], run: str, task: str) -> None:
+    def __init__(
+        self, log: Log, clock: Clock, subscribers: Sequence[Subscriber], run: str, task: str
+    ) -> None:
         self.run = run
         self.task = task
         self._log = log
@@ -64,7 +66,9 @@ class Journal:
             if step is None and cursor is not None and cursor.step:
                 step = cursor.instance
             phase = body.name if isinstance(body, PhaseEntered) else state.phase
-            event = Event(self.task, self.run, state.seq + 1, max(self._clock(), state.at), phase, step, cause, body)
+            event = Event(
+                self.task, self.run, state.seq + 1, max(self._clock(), state.at), phase, step, cause, body
+            )
             state = fold(state, event)
         self._state = state
         self.events.append(event)
@@ -104,4 +108,3 @@ class Journal:
             await self._log.append(self.run, self._pending, self._blobs, durable=durable)
             self._pending = []
             self._blobs = {}
-

@@ -25,7 +25,8 @@ def packet(book: Book, state: State, limit: str | None = None) -> Packet:
         step=cursor.step or None if cursor else None,
         path=tuple(visited.step for visited in state.path),
         values={
-            name: value.preview if isinstance(value, Reference) else value for name, value in state.values.items()
+            name: value.preview if isinstance(value, Reference) else value
+            for name, value in state.values.items()
         },
         open=_open(book, cursor),
         error=cursor.failed if cursor else None,

@@ -71,7 +71,9 @@ def _preview(value: Json, threshold: int, room: int) -> Json:
     if isinstance(value, dict):
         pairs = cast("dict[str, Json]", value)
         share = max(80, room // max(1, len(pairs)))
-        return {key: _preview(item, threshold, share if len(pairs) > 4 else room) for key, item in pairs.items()}
+        return {
+            key: _preview(item, threshold, share if len(pairs) > 4 else room) for key, item in pairs.items()
+        }
     return value
 
 

@@ -19,9 +19,12 @@ from sopwith.run.packet import packet
 from sopwith.run.state import Cursor, State
 from sopwith.run.values import Values, scope
 
-NO_EDGE = Text("no edge of the step fits, and it has no `otherwise`", "该步骤没有合适的分支，也没有 otherwise")
+NO_EDGE = Text(
+    "no edge of the step fits, and it has no `otherwise`", "该步骤没有合适的分支，也没有 otherwise"
+)
 DOUBTFUL = Text(
-    "the choice is too doubtful ({}), and the step has no `otherwise`", "选择的把握不足（{}），且该步骤没有 otherwise"
+    "the choice is too doubtful ({}), and the step has no `otherwise`",
+    "选择的把握不足（{}），且该步骤没有 otherwise",
 )
 
 By = Literal["always", "when", "judge", "otherwise", "error"]

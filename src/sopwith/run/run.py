@@ -72,7 +72,11 @@ def context_view(state: State) -> dict[str, Json]:
         "task_id": state.task,
         "state": str(state.phase),
         "input": {"raw": state.request, "parsed": dict(state.inputs)},
-        "context": {"principal": state.principal.model_dump(mode="json"), "date": state.date, "run": state.run},
+        "context": {
+            "principal": state.principal.model_dump(mode="json"),
+            "date": state.date,
+            "run": state.run,
+        },
         "intermediate": values,
         "output": None if state.outcome is None else state.outcome.output,
     }

@@ -163,7 +163,7 @@ class State(_Changed):
     """The tail of the open exchange of a transcript."""
     calls: int = 0
     """Tool calls that were started."""
-    used: Usage = Usage()
+    used: Usage = field(default_factory=Usage)
     """Tokens and model calls so far; `usage` adds the tool calls."""
     verified: bool | None = None
     """How the checks of the procedure and its output came out."""

@@ -89,7 +89,7 @@ def scope(
 
 
 def shown(path: tuple[str, ...], state: State, inputs: Mapping[str, Input], values: Values) -> Json:
-    """What a model is shown for a path (`inputs.request`, `wish.kind`, `hits`): placeholders kept, long values previewed."""
+    """What a model is shown for a path (`inputs.request`, `wish.kind`): placeholders kept, long values previewed."""
     head, *rest = path
     found = scope(state, inputs, (head,), values.whole)
     value: Json = found.get(head)
