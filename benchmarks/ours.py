@@ -79,7 +79,7 @@ class Sopwith:
 
     async def run(self, request: str) -> None:
         run = await self.engine.run(request, principal=SOMEBODY)
-        if run.outcome.kind != "completed":
+        if run.outcome is None or run.outcome.kind != "completed":
             raise RuntimeError(f"the run ended as {run.outcome}")
 
 
