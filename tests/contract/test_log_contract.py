@@ -201,6 +201,14 @@ async def test_a_value_that_would_not_come_back_is_refused_at_write(log: Log, va
     assert list(await log.read("r1")) == []
 
 
+@pytest.mark.parametrize("odd", [{"step": "\ud800"}, {"task": "\ud800"}, {"run": "\ud800"}], ids=ascii)
+async def test_an_envelope_that_is_no_text_is_refused(log: Log, odd: dict[str, str]) -> None:
+    run = odd.get("run", "r1")
+    with pytest.raises(ValueRefused):
+        await log.append(run, [event(1)._replace(run=run)._replace(**odd)])
+    assert list(await log.read(run)) == []
+
+
 async def test_nesting_that_no_reader_follows_is_refused_at_write(log: Log) -> None:
     deep: Any = 1
     for _ in range(250):

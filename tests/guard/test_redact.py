@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from sopwith.errors import PolicyError
 from sopwith.guard.redact import Redactor
+from sopwith.guard.secret import DEFAULT_RULES, SecretRule
 from sopwith.guard.vault import MemoryVault, Vault
 
 
@@ -264,6 +266,20 @@ def test_a_long_text_of_near_misses_takes_no_time() -> None:
         "1380013",
     ):
         redactor().redact(bait * (20_000 // len(bait)))
+
+
+def test_rules_of_ones_own_may_look_for_anything() -> None:
+    rule = SecretRule("person", re.compile("张三|李四"))
+    one = Redactor(MemoryVault(), "r1", [*DEFAULT_RULES, rule])
+    assert one.redact("请通知张三和李四 13800138000") == "请通知<person:1>和<person:2> <phone:1>"
+
+
+def test_numbers_of_any_size_are_taken() -> None:
+    value = [10**5000, -(10**30), 1e300, float("inf"), 13800138000.0, -13800138000]
+    one = redactor()
+    redacted = one.redact(value)
+    assert redacted == [*value[:4], "<phone:1>", "<phone:2>"]
+    assert one.reveal(redacted) == value
 
 
 def test_odd_characters_do_no_harm() -> None:

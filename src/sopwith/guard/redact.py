@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from math import isfinite
 from typing import Any, cast
 
 from sopwith.errors import PolicyError, Text
@@ -21,10 +20,10 @@ from sopwith.guard.vault import Secret, Vault
 from sopwith.ir.value import Json
 
 _PLACEHOLDER = re.compile(r"<[a-z][a-z_]{0,19}:[0-9]{1,12}>")
-_SHORTEST = 5
 _SHORT = 64
 _MOST = 4096
 _SMALLEST = 10**10
+_LARGEST = 10**19
 _SECRET_NAME = re.compile(
     r"pass(?:word|wd|phrase|code)s?|pwd|(?:[a-z]+[_-])?(?:secret|api[_-]?key|access[_-]?key|private[_-]?key|token)"
     r"|api[_-]?key|apikey|authorization|credentials?|密码|口令|密钥",
@@ -38,13 +37,15 @@ class Redactor:
     """Replaces secrets in the values of one run, and puts them back. The same secret has the same
     placeholder.
 
-    `rules` find secrets in text; numbers, and the values of keys such as `password`, are covered as well.
+    `rules` (by default `DEFAULT_RULES`) find secrets in text; phone, identity and card numbers, and the
+    values of keys such as `password`, are always covered.
     """
 
     def __init__(self, vault: Vault, run: str, rules: Sequence[SecretRule] | None = None) -> None:
         self._vault = vault
         self._run = run
         self._rules = DEFAULT_RULES if rules is None else tuple(rules)
+        self._marks = MARKS if rules is None else None
         self._known: _Found = {}
         self._values: dict[str, Json] = {}
         self._clean: set[str] = set()
@@ -114,7 +115,7 @@ class Redactor:
                 found.append(numbered)
 
     def _spans(self, text: str) -> list[Span]:
-        if text in self._clean or len(text) < _SHORTEST or MARKS.isdisjoint(text):
+        if text in self._clean or (self._marks is not None and self._marks.isdisjoint(text)):
             return []
         spans = self._scan(text)
         if spans:
@@ -142,7 +143,7 @@ class Redactor:
 
     def _number(self, value: float) -> Secret | None:
         """A number that is a secret when written down, such as a phone number."""
-        if not isfinite(value) or value != int(value):
+        if abs(value) > _LARGEST or value != int(value):
             return None
         spans = self._spans(str(abs(int(value))))
         return Secret(spans[0].kind, json.dumps(value)) if spans else None

@@ -111,6 +111,14 @@ def damaged(run: str, seq: int) -> LogDamaged:
     )
 
 
+def not_text(run: str) -> ValueRefused:
+    """The error for an envelope with a lone surrogate, which no encoding holds."""
+    return ValueRefused(
+        "$.envelope",
+        Text(f"the run, task or step of {run!a} is not text", f"{run!a} 的运行、任务或步骤标识不是合法文本"),
+    )
+
+
 def closed() -> LogError:
     """The error for the use of a store after it was closed."""
     return LogError(Text("the event log is closed", "事件日志已关闭"), Text("open it again", "请重新打开"))

@@ -59,12 +59,15 @@ class MemoryLog:
         batch.by_digest(blobs)
         for name, data in (blobs or {}).items():
             batch.check_blob(name, data)
+        try:
+            hashes = chain.links(entry.head if entry else chain.GENESIS, events, bodies)
+        except UnicodeEncodeError:
+            raise batch.not_text(run) from None
         self._blobs.update(blobs or {})
         if not events:
             return entry.head.hex() if entry else ""
         if entry is None:
             entry = self._runs[run] = _Run(events[0].task, procedure_of(events))
-        hashes = chain.links(entry.head, events, bodies)
         for (_, _, seq, at, phase, step, cause, content, _), body, own in zip(
             events, bodies, hashes, strict=True
         ):

@@ -15,11 +15,17 @@ _ENVELOPE: dict[str, Json] = {
     "seq": {"type": "integer", "minimum": 1, "description": "Counts from 1 in every run, without a gap."},
     "at": {"type": "integer", "description": "Microseconds since 1970 UTC."},
     "phase": {"enum": [str(phase) for phase in Phase]},
-    "step": {"type": ["string", "null"], "description": "The step instance: ID, or ID#VISIT from the second on."},
+    "step": {
+        "type": ["string", "null"],
+        "description": "The step instance: ID, or ID#VISIT from the second on.",
+    },
     "cause": {"type": ["integer", "null"], "description": "The seq of the event that led to this one."},
     "kind": {"type": "string"},
     "data": {"type": "object", "description": "The body, without what equals its default."},
-    "hash": {"type": "string", "description": "SHA-256 over the hash before, the envelope and the stored body."},
+    "hash": {
+        "type": "string",
+        "description": "SHA-256 over the hash before, the envelope and the stored body.",
+    },
 }
 
 

@@ -108,6 +108,8 @@ class SqliteLog:
         while True:
             try:
                 return self._write(run, events, bodies, rows, durable)
+            except UnicodeEncodeError:
+                raise batch.not_text(run) from None
             except sqlite3.Error as error:
                 now = time.monotonic()
                 deadline = deadline or now + self._patience
@@ -120,6 +122,8 @@ class SqliteLog:
         with self._lock:
             try:
                 return self._read(run, max(after, 0))
+            except UnicodeEncodeError:
+                return []
             except sqlite3.Error as error:
                 raise failure(self.path, error) from error
 
