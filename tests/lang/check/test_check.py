@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.lang.check.tools import TOOLS
 
 from sopwith.ir.diagnostic import Diagnostic
+from sopwith.ir.procedure import Procedure
 from sopwith.lang.check import check
+from sopwith.lang.document import Document
 from sopwith.lang.yaml import read_yaml
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*/procedure.yaml"))
@@ -144,28 +147,31 @@ def test_the_examples_have_no_problems(path: Path) -> None:
     assert [d.render() for d in check(read_yaml(path.read_text("utf-8"), str(path)), None)] == []
 
 
-def large(steps: int) -> str:
+def large(size: int) -> Document:
     """A procedure of many steps with branches, joins and cycles."""
     pick = random.Random(7)
-    lines = ["schema: sopwith/procedure/1", "id: large", "start: s0", "inputs: {q: {type: string}}", "steps:"]
-    returns = "{type: object, required: [a, k], properties: {a: {type: number}, k: {enum: [x, y, z]}}}"
-    for i in range(steps):
-        lines += [f"  s{i}:", "    do: pick for ${inputs.q}", f"    returns: {returns}"]
-        if i == steps - 1:
-            lines.append("    end: complete")
+    fields = {"a": {"type": "number"}, "k": {"enum": ["x", "y", "z"]}}
+    returns = {"type": "object", "required": ["a", "k"], "properties": fields}
+    steps: dict[str, Any] = {}
+    for i in range(size):
+        name = f"s{i}"
+        steps[name] = {"id": name, "do": "pick for ${inputs.q}", "returns": returns}
+        if i == size - 1:
+            steps[name]["end"] = "complete"
             continue
-        lines += ["    next:", f"      - to: s{min(i + pick.randint(2, 5), steps - 1)}"]
-        lines.append(f"        when: s{i}.k == 'x' && s{i}.a > {i}.0")
+        far, near = min(i + pick.randint(2, 5), size - 1), i + 1
+        ways = [{"to": f"s{far}", "when": f"{name}.k == 'x' && {name}.a > {i}.0"}]
         if i > 4 and i % 10 == 0:
-            lines += [f"      - to: s{i - 3}", f"        when: s{i}.k == 'y' && double(s{i}.a) + {i}.0 > 1.0"]
-        lines.append(f"      - otherwise: s{i + 1}")
-    return "\n".join(lines)
+            ways.append({"to": f"s{i - 3}", "when": f"{name}.k == 'y' && double({name}.a) + {i}.0 > 1.0"})
+        steps[name]["next"] = [*ways, {"to": f"s{near}", "otherwise": True}]
+    data = {"id": "large", "start": "s0", "inputs": {"q": {"schema": {"type": "string"}}}, "steps": steps}
+    return Document(Procedure.from_data(data), {}, "large", "")
 
 
 def test_a_large_procedure_is_checked_in_linear_time() -> None:
     times: dict[int, float] = {}
     for steps in (250, 1000):
-        document = read_yaml(large(steps), "large.yaml")
+        document = large(steps)
         began = time.process_time()
         assert check(document) == []
         times[steps] = time.process_time() - began

@@ -24,13 +24,11 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
                 yield subject.error("SW332", (*path, "answer"), message, _HINT)
             if step.uses is None:
                 continue
-            seen = {form for use in step.uses for form in (use, use.rpartition(".")[2])}
+            seen = {form for use in step.uses for form in (use, use.rpartition(".")[2])} | {step.writes}
             for given in example.given:
                 if given not in seen:
                     message = Text(f"the step does not use '{given}'", f"该步骤不使用“{given}”")
-                    yield subject.warning(
-                        "SW333", (*path, "given", given), message, close(given, sorted(seen))
-                    )
+                    yield subject.warning("SW333", (*path, "given", given), message, close(given, step.uses))
 
 
 _HINT = Text(

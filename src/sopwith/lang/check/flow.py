@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from sopwith.ir.procedure import Procedure
@@ -68,24 +69,19 @@ def flow(procedure: Procedure, graph: Graph) -> Flow:
     found = _empty(procedure)
     if procedure.start not in procedure.steps:
         return found
-    changed = deque([procedure.start])
-    waiting = {procedure.start}
-    found.before[procedure.start] = Known(0, 0)
     rank = {step: i for i, step in enumerate(graph.order)}
-    while changed:
-        step = changed.popleft()
-        waiting.discard(step)
+    found.before[procedure.start] = Known(0, 0)
+    waiting = [rank[procedure.start]]  # a heap: what comes first is settled before what follows it
+    while waiting:
+        step = graph.order[heappop(waiting)]
         _pass_through(procedure, found, step)
-        news: list[str] = []
         for to, known in _ways(procedure, found, step):
             old = found.before.get(to)
             new = known if old is None else Known(old.must & known.must, old.may | known.may)
             if new != old:
                 found.before[to] = new
-                if to not in waiting:
-                    waiting.add(to)
-                    news.append(to)
-        changed.extend(sorted(news, key=rank.__getitem__))
+                if rank[to] not in waiting:
+                    heappush(waiting, rank[to])
     return found
 
 
