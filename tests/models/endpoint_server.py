@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -84,8 +84,9 @@ def serve(answers: list[Answer] | Callable[[dict[str, Any]], Answer]) -> Iterato
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(data)))
             self.send_header("Retry-After-Ms", "1")
-            self.end_headers()
-            self.wfile.write(data)
+            with suppress(ConnectionError):  # the caller may have given up
+                self.end_headers()
+                self.wfile.write(data)
 
         def log_message(self, format: str, *args: object) -> None:
             """Quiet."""

@@ -305,5 +305,10 @@ def test_the_key_and_the_name(monkeypatch):
 def test_the_same_model_object_serves_one_event_loop_after_another():
     with serve([says("好")]) as endpoint:
         model = OpenAIModel("m", base_url=endpoint.url)
-        for _ in range(2):
-            assert asyncio.run(model.complete(ModelRequest(PROMPT, "text"))).text == "好"
+
+        async def once() -> str:
+            reply = await model.complete(ModelRequest(PROMPT, "text"))
+            await model.close()
+            return reply.text
+
+        assert [asyncio.run(once()), asyncio.run(once())] == ["好", "好"]
