@@ -72,10 +72,11 @@ def _tool(tools: Mapping[str, ToolSpec], name: str) -> ToolSpec:
 
 def _free_step(procedure: Procedure) -> Step:
     """The whole procedure as one step: what it is for, its tools, its output."""
+    words = procedure.description or procedure.name or procedure.id
     return Step(
         id=FREE_STEP,
         name=procedure.name or None,
-        do=procedure.description or procedure.name or procedure.id,
+        do=words.replace("${", "$${"),
         tools=procedure.permitted_tools(),
         returns=procedure.output,
         uses=tuple(f"inputs.{name}" for name in procedure.inputs),

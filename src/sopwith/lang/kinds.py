@@ -91,6 +91,14 @@ def text(reading: Reading, path: Path, value: Json) -> Json:
     return reading.wrong(path, value, Text("text", "文本"), hint)
 
 
+def one_tool(reading: Reading, path: Path, value: Json) -> Json:
+    """The name of one tool."""
+    if isinstance(value, list):
+        hint = Text("write one step for each tool", "每个工具写成一个步骤")
+        return reading.wrong(path, value, Text("one tool", "一个工具"), hint)
+    return text(reading, path, value)
+
+
 def words(reading: Reading, path: Path, value: Json) -> Json:
     """Text that may be empty."""
     return value if isinstance(value, str) else text(reading, path, value)
@@ -119,9 +127,8 @@ def schema(reading: Reading, path: Path, value: Json) -> Json:
 def identifier(reading: Reading, path: Path, value: Json) -> Json:
     """A name that expressions can use."""
     if not isinstance(value, str):
-        return reading.wrong(
-            path, value, Text("a name", "名称"), _QUOTE if isinstance(value, bool | int | float) else NO_HINT
-        )
+        hint = _QUOTE if isinstance(value, bool | int | float) else Text("write one name", "请写一个名称")
+        return reading.wrong(path, value, Text("a name", "名称"), hint)
     if not IDENTIFIER.fullmatch(value):
         return reading.problem("SW111", path, *not_identifier(value))
     return value
@@ -160,7 +167,9 @@ def integer(low: int, high: int | None = None) -> Kind:
 
     def read(reading: Reading, path: Path, value: Json) -> Json:
         fits = isinstance(value, int) and not isinstance(value, bool) and value >= low
-        return value if fits and (high is None or value <= high) else reading.wrong(path, value, wanted)
+        if fits and (high is None or value <= high):
+            return value
+        return reading.wrong(path, value, wanted, Text(f"such as {low + 1}", f"例如 {low + 1}"))
 
     return read
 
@@ -169,7 +178,8 @@ def fraction(reading: Reading, path: Path, value: Json) -> Json:
     """A number from 0 to 1."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
         return value
-    return reading.wrong(path, value, Text("a number from 0 to 1", " 0 到 1 的数"))
+    hint = Text("such as 0.8", "例如 0.8")
+    return reading.wrong(path, value, Text("a number from 0 to 1", " 0 到 1 的数"), hint)
 
 
 def one_of(*choices: str) -> Kind:
@@ -179,7 +189,7 @@ def one_of(*choices: str) -> Kind:
     def read(reading: Reading, path: Path, value: Json) -> Json:
         if value in choices:
             return value
-        hint = suggestion(str(value), choices) or NO_HINT
+        hint = suggestion(str(value), choices) or Text("choose one of them", "请选择其中之一")
         return reading.wrong(path, value, Text(f"one of {listed}", f"其中之一：{listed}"), hint)
 
     return read

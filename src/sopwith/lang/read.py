@@ -24,10 +24,10 @@ def read(path_or_text: Path | str, file: str | None = None) -> Document:
     opened.
     """
     if isinstance(path_or_text, Path):
-        return _parse(_open(path_or_text), file or str(path_or_text))
+        return _parse(_open(path_or_text), file or str(path_or_text), path_or_text.suffix)
     if _names_a_file(path_or_text):
-        return _parse(_open(Path(path_or_text)), file or path_or_text)
-    return _parse(path_or_text, file or "<text>")
+        return read(Path(path_or_text), file or path_or_text)
+    return _parse(path_or_text, file or "<text>", Path(file or "").suffix)
 
 
 def _names_a_file(text: str) -> bool:
@@ -53,8 +53,7 @@ def _open(path: Path) -> str:
         ) from None
 
 
-def _parse(text: str, file: str) -> Document:
-    suffix = Path(file).suffix
+def _parse(text: str, file: str, suffix: str) -> Document:
     routine = suffix in _TEXT_SUFFIXES or (
         suffix not in _YAML_SUFFIXES and _YAML.search(text) is None and _ROUTINE.search(text) is not None
     )

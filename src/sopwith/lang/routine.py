@@ -25,8 +25,8 @@ from sopwith.lang.document import Document, Path
 from sopwith.lang.problem import Problems
 from sopwith.lang.routine_line import Condition, Line, read_line
 from sopwith.lang.routine_outline import Outline, branch_of, index_of
+from sopwith.lang.tree import MAX_CHARACTERS
 
-MAX_CHARACTERS = 500_000
 _TITLE = re.compile(r"#+\s*(?P<name>.*?)\s*(?:[(（]\s*(?P<id>[A-Za-z_][A-Za-z0-9_]*)\s*[)）])?\s*")
 _FORM = Text(
     "a step is 'Step 2. Name: what is done, using the X tool. Input: a. Output: b.'; indent a continued line",

@@ -24,9 +24,9 @@ _WAY = re.compile(
 _NAME_OF = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*"
 _NAMES = re.compile(rf"(?P<names>{_NAME_OF}(?:\s*[,，、]\s*{_NAME_OF})*)?\s*(?:[(（](?P<words>.+)[)）])?")
 _FIELD = re.compile(
-    r"(?:^|(?<=[.。;；?!？！…])|\s)\s*(?P<key>inputs?|outputs?|输入|输出)\s*[:：]\s*", re.IGNORECASE
+    r"(?:^|(?<=[.。;；:：?!？！…])|\s)\s*(?P<key>inputs?|outputs?|输入|输出)\s*[:：]\s*", re.IGNORECASE
 )
-_LINK = r"(?:^|\s*[,，;；]\s*(?:and\s+|并)?|\s+and\s+|\s*并)\s*"
+_LINK = r"(?:^(?:and\s+)?|\s*[,，;；]\s*(?:and\s+|并)?|\s+and\s+|\s*并)\s*"
 _END = re.compile(
     _LINK + r"(?:(?P<complete>(?:terminate|end)\s+the\s+workflow|结束流程)"
     r"|(?P<escalate>hand\s+(?:\w+\s+){0,3}over\s+to\s+a\s+person|转人工(?:处理)?)"

@@ -23,7 +23,7 @@ from sopwith.lang.document import Path
 from sopwith.lang.problem import Problems
 from sopwith.lang.syntax import syntax_problem
 
-MAX_CHARACTERS = 500_000
+MAX_CHARACTERS = 200_000
 MAX_DEPTH = 60
 
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
