@@ -140,5 +140,5 @@ def _seeds(expression: Expression) -> Seeds:
     literals = [node for node in walk(expression.tree) if isinstance(node, Literal)]
     texts = dict.fromkeys(node.value for node in literals if isinstance(node.value, str))
     numbers = sorted({int(node.value) for node in literals if node.kind == "int" and node.value is not None})
-    around = dict.fromkeys(n for number in numbers[:2] for n in (number, number + 1))
+    around = dict.fromkeys(n for number in numbers[:2] for n in (number, number + 1, number - 1))
     return Seeds(tuple(texts)[:4], tuple(around))

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import cast
 
+from sopwith.errors import UserError
 from sopwith.expr.shape import Schema, flatten, properties_of
+from sopwith.ir.schema import validator
 from sopwith.ir.value import Json
 
 _DEEPEST = 6
@@ -108,7 +110,7 @@ def _typed(maker: _Maker, name: str, node: Schema, root: Json, uses: Uses, depth
         case "object":
             return _objects(maker, node, root, uses, depth)
         case _:
-            return [_text(node), *maker.seeds.texts]
+            return [_text(node), *_admitted(maker.seeds.texts, node)]
 
 
 def _integers(maker: _Maker, node: Schema) -> list[Json]:
@@ -118,7 +120,24 @@ def _integers(maker: _Maker, node: Schema) -> list[Json]:
         first = int(high)
     if isinstance(low, int | float) and first < low:
         first = int(low) + (low != int(low))
-    return list(dict.fromkeys([first, *maker.seeds.numbers]))
+    return list(dict.fromkeys([first, *_admitted(maker.seeds.numbers, node)]))
+
+
+_BOUNDS = frozenset({
+    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
+    "pattern", "format",
+})  # fmt: skip
+
+
+def _admitted(seeds: Sequence[Json], node: Schema) -> list[Json]:
+    """Those of the seeds that are within the bounds of `node`."""
+    bounds = {key: value for key, value in node.items() if key in _BOUNDS}
+    if not bounds or not seeds:
+        return list(seeds)
+    try:
+        return [seed for seed in seeds if validator(bounds).accepts(seed)]
+    except UserError:
+        return []
 
 
 def _fraction(near: int, node: Schema) -> float:
