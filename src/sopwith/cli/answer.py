@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import cast
 
 from sopwith.cli.terminal import Terminal
@@ -51,10 +52,8 @@ def _readings(text: str, schema: Mapping[str, Json]) -> list[Json]:
         found.append(text.casefold() in YES)
     if kind == "string":
         found.append(text)
-    try:
+    with suppress(ValueError):
         found.append(json.loads(text))
-    except ValueError:
-        pass
     return [*found, text]
 
 
@@ -63,9 +62,9 @@ def _choices(schema: Mapping[str, Json]) -> list[Json]:
     if isinstance(enum, list):
         return cast("list[Json]", enum)
     arms = schema.get("oneOf")
-    if isinstance(arms, list) and all(isinstance(arm, dict) and "const" in arm for arm in arms):
-        return [cast("dict[str, Json]", arm)["const"] for arm in arms]
-    return []
+    listed = cast("list[Json]", arms) if isinstance(arms, list) else []
+    described = [arm for arm in listed if isinstance(arm, dict) and "const" in arm]
+    return [arm["const"] for arm in described] if len(described) == len(listed) else []
 
 
 def expected(schema: Mapping[str, Json]) -> Text:

@@ -20,7 +20,7 @@ from sopwith.lang.read import read
 
 verb = new_verb()
 
-_SUM = Text("{} files, {} errors, {} warnings", "{} 个文件，{} 个错误，{} 个警告")
+_SUM = Text("files: {}, errors: {}, warnings: {}", "文件 {} 个，错误 {} 个，警告 {} 个")
 _NO_TOOLS = Text(
     "{}: no tools are connected (no tools.py or .mcp.json beside it): tools and arguments were not checked",
     "{}：没有连接工具（旁边没有 tools.py 或 .mcp.json），未检查工具与参数",

@@ -38,6 +38,8 @@ def table(rows: Sequence[Sequence[str]], *, gap: int = 2, indent: int = 0) -> li
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     space = " " * gap
     return [
-        (" " * indent + space.join(pad(cell, cells) for cell, cells in zip(row, widths, strict=True))).rstrip()
+        (
+            " " * indent + space.join(pad(cell, cells) for cell, cells in zip(row, widths, strict=True))
+        ).rstrip()
         for row in rows
     ]

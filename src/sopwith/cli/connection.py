@@ -54,7 +54,10 @@ def open_log(data: Path, *, make: bool = False) -> SqliteLog:
 
 
 def guards_of(project: Project) -> tuple[Policy, Screen]:
-    """The rules of a project for calls and for requests. What `--allow` names is allowed where no rule says otherwise."""
+    """The rules of a project, for calls and for requests.
+
+    What `--allow` names is allowed where no rule says otherwise.
+    """
     policy, screen = Policy(), Screen()
     if project.policy is not None:
         file = open_policy(project.policy)
@@ -80,7 +83,9 @@ class Connection:
         self.vault.close()
 
 
-async def open_for(project: Project, document: Document, grip: Grip | None, given: Collection[str]) -> Connection:
+async def open_for(
+    project: Project, document: Document, grip: Grip | None, given: Collection[str]
+) -> Connection:
     """What a new run of `document` needs; `given` are the inputs that are passed.
 
     Raises `ProcedureError` where the procedure does not pass its checks.
@@ -115,8 +120,7 @@ async def _connect(
     given: Collection[str],
 ) -> Connection:
     policy, screen = guards_of(project)
-    named = project.model or (LOCAL if needs_model(machine, given) else None)
-    model = None if named is None else model_of(named)
+    model = model_of(project.model or LOCAL) if needs_model(machine, given) else None
     data = project.settings.data
     log = open_log(data, make=True)
     try:
@@ -201,7 +205,8 @@ async def find_run(log: SqliteLog, wanted: str | None) -> str:
     if near:
         listed = ", ".join(near[:5])
         raise UserError(
-            Text(f"several runs begin with '{wanted}': {listed}", f"多个运行以“{wanted}”开头：{listed}"), _RUN_HINT
+            Text(f"several runs begin with '{wanted}': {listed}", f"多个运行以“{wanted}”开头：{listed}"),
+            _RUN_HINT,
         )
     raise UserError(Text(f"there is no run '{wanted}'", f"没有运行“{wanted}”"), _RUN_HINT)
 

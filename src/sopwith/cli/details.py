@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from sopwith.cli.columns import cut
 from sopwith.cli.record import Record
@@ -61,7 +61,7 @@ def details(record: Record, language: str) -> list[str]:
     """The lines below a step, each cut to one line."""
     found: list[str] = []
     for event in record.events:
-        say = _SAYS.get(type(event.body))
+        say = _SAYS.get(cast("type", type(event.body)))
         said = say(event.body, language) if say is not None else None
         if said is not None:
             word, text = said

@@ -37,7 +37,9 @@ MEANINGS = MappingProxyType(
         ExitCode.DENIED: Text("a rule denied the request or a call", "规则拒绝了请求或调用"),
         ExitCode.EXHAUSTED: Text("a budget or a time limit was reached", "达到预算或时间上限"),
         ExitCode.SUSPENDED: Text("the run waits for an answer", "运行在等待回答"),
-        ExitCode.INTERRUPTED: Text("interrupted; `sopwith resume` goes on", "被中断；可用 sopwith resume 继续"),
+        ExitCode.INTERRUPTED: Text(
+            "interrupted; `sopwith resume` goes on", "被中断；可用 sopwith resume 继续"
+        ),
     }
 )
 

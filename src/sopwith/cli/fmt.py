@@ -28,7 +28,9 @@ _HINT = Text("run `sopwith fmt {}`", "请运行 sopwith fmt {}")
 def fmt(
     context: typer.Context,
     files: Annotated[list[Path], typer.Argument(metavar="FILES…", help="YAML files; - is stdin. 流程文件")],
-    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 3 if something would.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit 3 if something would.")
+    ] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Change nothing; show what would.")] = False,
     lang: Lang = "",
 ) -> int:

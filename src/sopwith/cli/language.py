@@ -15,7 +15,9 @@ def language(given: str | None, environment: Mapping[str, str]) -> str:
         if chosen in LANGUAGES:
             return chosen
     # As POSIX orders them: the first that is set decides.
-    locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environment.get(name))), "")
+    locale = next(
+        (value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environment.get(name))), ""
+    )
     return "zh" if locale.startswith("zh") else "en"
 
 

@@ -18,7 +18,9 @@ from sopwith.models.pull import pull
 
 verb = new_verb()
 
-Name = Annotated[str, typer.Argument(metavar="[NAME]", help=f"One of `sopwith model list`; {DEFAULT}. 模型名称")]
+Name = Annotated[
+    str, typer.Argument(metavar="[NAME]", help=f"One of `sopwith model list`; {DEFAULT}. 模型名称")
+]
 
 _HERE = Text("here", "已下载")
 _DAMAGED = Text("here, hash not checked", "已下载，未校验哈希")
@@ -58,7 +60,10 @@ def list_(context: typer.Context, as_json: AsJson = False, lang: Lang = "") -> i
         shown.document([_as_json(known) for known in KNOWN.values()])
         return ExitCode.OK
     heads = [shown.text(head) for head in _HEADS]
-    rows = [[known.name, str(known.size // 1_000_000), _presence(shown, known), shown.text(known.about)] for known in KNOWN.values()]
+    rows = [
+        [known.name, str(known.size // 1_000_000), _presence(shown, known), shown.text(known.about)]
+        for known in KNOWN.values()
+    ]
     for line in table([heads, *rows]):
         shown.out(line)
     return ExitCode.OK

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-ProcedureFile = Annotated[Path, typer.Argument(metavar="PROCEDURE", help="The file of the procedure. 流程文件")]
+ProcedureFile = Annotated[
+    Path, typer.Argument(metavar="PROCEDURE", help="The file of the procedure. 流程文件")
+]
 Tools = Annotated[
     list[Path] | None, typer.Option("--tools", metavar="FILE.py", help="Python files with tools. 工具文件")
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sopwith.cli.columns import cut, pad, width
@@ -16,8 +17,12 @@ from sopwith.run.state import State
 if TYPE_CHECKING:
     from rich.status import Status
 
-TITLE_CELLS = 24
-WHAT_CELLS = 46
+TITLE_CELLS = 28
+LINE_CELLS = 108
+"""How long a line is where no terminal says how wide it is."""
+
+_USED_CELLS = 21
+"""Tokens and seconds, with the spaces before them."""
 _READING = Text("the model reads", "模型处理中")
 _LOADING = Text("loading the model and reading", "正在载入模型并处理")
 _TOKENS = Text("tok", "tok")
@@ -30,6 +35,8 @@ class StepLine:
         self.number = max((width(number) for number in numbers.values()), default=1)
         titles = (width(step.title) for step in procedure.steps.values())
         self.title = min(TITLE_CELLS, max(titles, default=1))
+        room = shutil.get_terminal_size((LINE_CELLS, 1)).columns - _USED_CELLS - self.number - self.title - 6
+        self.what = max(20, min(room, LINE_CELLS // 2))
 
     def head(self, number: str, title: str) -> str:
         """The columns that are known when a step begins."""
@@ -37,22 +44,34 @@ class StepLine:
 
     def line(self, record: Record) -> str:
         """A whole line: number, name, what it did, tokens that were newly read or written, seconds."""
-        what = "; ".join(record.parts)
-        if width(what) > WHAT_CELLS and len(record.parts) > 1:
-            what = "; ".join(cut(part, WHAT_CELLS // 2) for part in record.parts)
+        what = self._what(record.parts)
         used = record.usage
         new = used.input + used.cache_write + used.output
         tokens = f"+{new} {_TOKENS.en}" if used.model_calls else ""
         seconds = f"{record.seconds:.1f} s"
         head = self.head(record.number, record.title)
-        return f"{head}  {pad(what, WHAT_CELLS)}  {pad(tokens, 10, right=True)}  {pad(seconds, 7, right=True)}"
+        return f"{head}  {pad(what, self.what)}  {pad(tokens, 10, right=True)}  {pad(seconds, 7, right=True)}"
+
+    def _what(self, parts: Sequence[str]) -> str:
+        """What a step did, in its column: of several things the last is the one that counts."""
+        whole = "; ".join(parts)
+        if width(whole) <= self.what or len(parts) < 2:
+            return cut(whole, self.what)
+        last = cut(parts[-1], self.what * 2 // 3)
+        return f"{cut('; '.join(parts[:-1]), self.what - width(last) - 2)}; {last}"
 
 
 class Progress:
     """A subscriber to the events of one run."""
 
     def __init__(
-        self, terminal: Terminal, procedure: Procedure, numbers: Mapping[str, str], language: str, *, loads: bool
+        self,
+        terminal: Terminal,
+        procedure: Procedure,
+        numbers: Mapping[str, str],
+        language: str,
+        *,
+        loads: bool,
     ) -> None:
         self._terminal = terminal
         self._layout = StepLine(procedure, numbers)
@@ -91,7 +110,8 @@ class Progress:
                 self._terminal.say(what + " …")
                 self._loads = False
             return
-        shown = f"{self._layout.head(record.number, record.title)}  {what} …"
+        # The spinner stands in the two cells of the margin.
+        shown = f"{self._layout.head(record.number, record.title)[2:]}  {what} …"
         if self._status is None:
             self._status = self._console.status(shown, spinner="dots")
             self._status.start()

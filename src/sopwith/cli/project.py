@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,14 @@ class Options:
     policy: Path | None = None
     principal: str | None = None
     roles: Sequence[str] | None = None
-    budget: Budget = Budget()
+    budget: Budget = field(default_factory=Budget)
 
     def given(self) -> dict[str, Any]:
         """The same, by the names of the settings."""
-        named = {name: getattr(self, name) for name in ("model", "data", "tools", "mcp", "policy", "principal", "roles")}
+        named = {
+            name: getattr(self, name)
+            for name in ("model", "data", "tools", "mcp", "policy", "principal", "roles")
+        }
         return named | {f"budget.{name}": value for name, value in self.budget.model_dump().items()}
 
 

@@ -42,7 +42,9 @@ def prompts(book: Book, step: str, given: Mapping[str, Json]) -> list[tuple[Purp
 
 def _inputs(book: Book, given: Mapping[str, Json]) -> Iterator[tuple[Purpose, ModelRequest]]:
     missing = {
-        name: item.schema_ for name, item in book.procedure.inputs.items() if item.from_ is None and name not in given
+        name: item.schema_
+        for name, item in book.procedure.inputs.items()
+        if item.from_ is None and name not in given
     }
     if missing:
         yield "inputs", inputs_request(book, inputs_form(missing), _state(book, None, given))
@@ -135,11 +137,12 @@ def _put(values: dict[str, Any], path: tuple[str, ...], given: Mapping[str, Json
     if path[0] in given:
         values[path[0]] = given[path[0]]
         return
-    place = values
+    place: dict[str, Any] = values
     for part in path[:-1]:
-        place = place.setdefault(part, {})
-        if not isinstance(place, dict):
+        inner: Any = place.setdefault(part, {})
+        if not isinstance(inner, dict):
             return
+        place = cast("dict[str, Any]", inner)
     place.setdefault(path[-1], given.get(name, stand_in(name)))
 
 

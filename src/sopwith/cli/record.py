@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from sopwith.cli.columns import cut
 from sopwith.errors import Text
@@ -43,8 +43,10 @@ _DENIED = Text("denied by {}", "被规则 {} 拒绝")
 _REFUSED = Text("reply refused: {}", "拒收模型回复：{}")
 _NOT_TRUE = Text("verify ✗", "校验 ✗")
 _ASKED = Text("asks: {}", "提问：{}")
-_APPROVAL = Text("waits for approval", "等待批准")
-_ANSWERED = Text("{} answered: {}", "{} 回答：{}")
+_APPROVAL = Text("{} waits for approval", "{} 等待批准")
+_ANSWERED = Text("{}: {}", "{}：{}")
+_APPROVED = Text("approved by {}", "{} 已批准")
+_REFUSED_BY = Text("refused by {}", "{} 不批准")
 _LATE = Text("longer than {:g} s", "超过 {:g} 秒")
 _UNKNOWN = Text("outcome unknown", "结果未知")
 
@@ -68,6 +70,10 @@ class Record:
     confidence: float | None = None
     tool: str = ""
     asked_at: int | None = None
+    asked: str = ""
+    """What a person was asked and has not answered."""
+    approval: bool = False
+    end: str | None = None
 
     @property
     def seconds(self) -> float:
@@ -78,6 +84,14 @@ class Record:
         """One more thing that it did; `good` is False for what went wrong."""
         self.parts.append(part)
         self.good = self.good and good
+
+    def whole(self) -> Record:
+        """This record with what is open, or that it is an end, as its last part."""
+        if self.asked:
+            self.add(self.asked)
+        elif self.end is not None and not self.parts:
+            self.add(f"■ {self.end}")
+        return self
 
 
 class Recorder:
@@ -105,7 +119,7 @@ class Recorder:
             return
         record.events.append(event)
         record.ended = event.at
-        act = _ACTS.get(type(body))
+        act = _ACTS.get(cast("type", type(body)))
         if act is not None:
             act(record, event, body, self._language)
         if isinstance(body, InputsBound | EdgeTaken | RunFinished):
@@ -117,30 +131,37 @@ class Recorder:
 
     def _begin(self, event: Event, step: str, visit: int) -> Record:
         found = self._procedure.steps.get(step)
-        title = found.title if found else (_INPUTS.in_(self._language) if not step else self._procedure.name or step)
-        return Record(step, visit, self._numbers.get(step, ""), title, event.at, event.at)
+        title = (
+            found.title
+            if found
+            else (_INPUTS.in_(self._language) if not step else self._procedure.name or step)
+        )
+        end = found.end if found else None
+        return Record(step, visit, self._numbers.get(step, ""), title, event.at, event.at, end=end)
 
     def _close(self) -> None:
         record, self.current = self.current, None
         if record is not None:
-            self._done(record)
+            self._done(record.whole())
 
 
-def records(procedure: Procedure, numbers: Mapping[str, str], language: str, events: list[Event]) -> list[Record]:
+def records(
+    procedure: Procedure, numbers: Mapping[str, str], language: str, events: list[Event]
+) -> list[Record]:
     """The records of a whole log, the last one as far as it came."""
     found: list[Record] = []
     recorder = Recorder(procedure, numbers, language, found.append)
     for event in events:
         recorder.take(event)
     if recorder.current is not None:
-        found.append(recorder.current)
+        found.append(recorder.current.whole())
     return found
 
 
 def short(value: Json, cells: int = VALUE_CELLS) -> str:
     """A value in one short line; of an object the values, since its names are in the procedure."""
     if isinstance(value, dict):
-        return cut(" · ".join(as_text(item) for item in value.values()), cells)
+        return cut(" · ".join(as_text(item) for item in cast("dict[str, Json]", value).values()), cells)
     return cut(as_text(value), cells)
 
 
@@ -149,8 +170,9 @@ def _sure(confidence: float | None) -> str:
 
 
 def _requested(record: Record, event: Event, body: ModelRequested, language: str) -> None:
-    letters = len(body.legal) > 1 and all(len(name) == 1 for name in body.legal)
-    record.legal = f"{body.legal[0]}–{body.legal[-1]} " if letters else ""
+    legal: Sequence[str] = body.legal
+    letters = len(legal) > 1 and all(len(name) == 1 for name in legal)
+    record.legal = f"{legal[0]}–{legal[-1]} " if letters else ""
 
 
 def _replied(record: Record, event: Event, body: ModelReplied, language: str) -> None:
@@ -218,15 +240,19 @@ def _failed(record: Record, event: Event, body: StepFailed, language: str) -> No
 
 
 def _asked(record: Record, event: Event, body: HumanAsked, language: str) -> None:
-    if body.what == "approval":
-        record.add(f"{record.tool}: {_APPROVAL.in_(language)}")
-    else:
-        record.add(_ASKED.in_(language).format(short(body.question)))
+    record.approval = body.what == "approval"
+    asked = _APPROVAL.in_(language).format(record.tool) if record.approval else _ASKED.in_(language)
+    record.asked = asked if record.approval else asked.format(short(body.question))
 
 
 def _answered(record: Record, event: Event, body: HumanAnswered, language: str) -> None:
     _woken(record, event, body, language)
-    record.add(_ANSWERED.in_(language).format(body.by, short(body.answer)))
+    record.asked = ""
+    if not record.approval:
+        record.add(_ANSWERED.in_(language).format(body.by, short(body.answer)))
+    else:
+        said = _APPROVED if body.answer is True else _REFUSED_BY
+        record.add(said.in_(language).format(body.by))
 
 
 def _suspended(record: Record, event: Event, body: RunSuspended, language: str) -> None:

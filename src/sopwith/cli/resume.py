@@ -32,7 +32,8 @@ def resume(
     context: typer.Context,
     run: Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning. 运行编号")],
     answer: Annotated[
-        list[str] | None, typer.Option("--answer", metavar="JSON|TEXT", help="The answer to what it asks. 回答")
+        list[str] | None,
+        typer.Option("--answer", metavar="JSON|TEXT", help="The answer to what it asks. 回答"),
     ] = None,
     by: By = "",
     model: ModelSpec = None,
@@ -96,7 +97,9 @@ def _go_on(session: Session, project: Project, events: list[Event], machine: Mac
             Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}"),
             Text(f"look: sopwith trace {state.run}", f"查看：sopwith trace {state.run}"),
         )
-    connection = session.runner.run(open_again(project, machine, state.inputs if state.bound else state.given))
+    connection = session.runner.run(
+        open_again(project, machine, state.inputs if state.bound else state.given)
+    )
 
     async def begin() -> Run:
         engine = connection.engine

@@ -16,7 +16,19 @@ import typer
 from sopwith.cli.answer import read_answer
 from sopwith.cli.connection import Connection, open_for
 from sopwith.cli.exit_code import ExitCode
-from sopwith.cli.options import AsJson, AsLines, By, Data, Lang, Mcp, ModelSpec, PolicyFile, ProcedureFile, Tools, new_verb
+from sopwith.cli.options import (
+    AsJson,
+    AsLines,
+    By,
+    Data,
+    Lang,
+    Mcp,
+    ModelSpec,
+    PolicyFile,
+    ProcedureFile,
+    Tools,
+    new_verb,
+)
 from sopwith.cli.pairs import split_pairs
 from sopwith.cli.project import Options, Project, find_project, remember
 from sopwith.cli.session import Session
@@ -40,9 +52,12 @@ STDIN = "-"
 def run(
     context: typer.Context,
     procedure: ProcedureFile,
-    request: Annotated[str | None, typer.Option("--request", metavar="TEXT", help="What is asked for. 请求")] = None,
+    request: Annotated[
+        str | None, typer.Option("--request", metavar="TEXT", help="What is asked for. 请求")
+    ] = None,
     request_file: Annotated[
-        str | None, typer.Option("--request-file", metavar="FILE|-", help="The request from a file, or stdin.")
+        str | None,
+        typer.Option("--request-file", metavar="FILE|-", help="The request from a file, or stdin."),
     ] = None,
     inputs: Annotated[
         list[str] | None, typer.Option("--inputs", metavar="NAME=VALUE", help="An input that is passed. 输入")
@@ -50,22 +65,30 @@ def run(
     inputs_file: Annotated[
         Path | None, typer.Option("--inputs-file", metavar="FILE.json", help="Inputs as one JSON object.")
     ] = None,
-    principal: Annotated[str | None, typer.Option("--principal", metavar="ID", help="Who it is for. 主体")] = None,
-    role: Annotated[list[str] | None, typer.Option("--role", metavar="ROLE", help="A role of theirs. 角色")] = None,
-    grip: Annotated[Grip | None, typer.Option("--grip", help="How firmly the procedure holds the model.")] = None,
+    principal: Annotated[
+        str | None, typer.Option("--principal", metavar="ID", help="Who it is for. 主体")
+    ] = None,
+    role: Annotated[
+        list[str] | None, typer.Option("--role", metavar="ROLE", help="A role of theirs. 角色")
+    ] = None,
+    grip: Annotated[
+        Grip | None, typer.Option("--grip", help="How firmly the procedure holds the model.")
+    ] = None,
     model: ModelSpec = None,
     tools: Tools = None,
     mcp: Mcp = None,
     policy: PolicyFile = None,
     allow: Annotated[
-        list[str] | None, typer.Option("--allow", metavar="TOOL", help="Allow this tool, whatever the policy says.")
+        list[str] | None,
+        typer.Option("--allow", metavar="TOOL", help="Allow this tool, whatever the policy says."),
     ] = None,
     budget_tokens: Annotated[int | None, typer.Option("--budget-tokens", min=0)] = None,
     budget_model_calls: Annotated[int | None, typer.Option("--budget-model-calls", min=0)] = None,
     budget_tool_calls: Annotated[int | None, typer.Option("--budget-tool-calls", min=0)] = None,
     budget_seconds: Annotated[float | None, typer.Option("--budget-seconds", min=0)] = None,
     answer: Annotated[
-        list[str] | None, typer.Option("--answer", metavar="JSON|TEXT", help="The answer to the next question. 回答")
+        list[str] | None,
+        typer.Option("--answer", metavar="JSON|TEXT", help="The answer to the next question. 回答"),
     ] = None,
     by: By = "",
     data: Data = None,
@@ -78,7 +101,10 @@ def run(
     按流程处理一个请求，每次只做一个合法动作。
     """
     budget = Budget(
-        tokens=budget_tokens, model_calls=budget_model_calls, tool_calls=budget_tool_calls, seconds=budget_seconds
+        tokens=budget_tokens,
+        model_calls=budget_model_calls,
+        tool_calls=budget_tool_calls,
+        seconds=budget_seconds,
     )
     options = Options(model, data, tools or None, mcp, policy, principal, role or None, budget)
     project = find_project(procedure, options, allow or ())
@@ -129,7 +155,9 @@ def unusual(data: Path) -> Path | None:
 
 def _request(text: str | None, file: str | None, with_inputs: bool) -> str:
     if text is not None and file is not None:
-        raise UserError(Text("give --request or --request-file, not both", "--request 与 --request-file 只能给一个"))
+        raise UserError(
+            Text("give --request or --request-file, not both", "--request 与 --request-file 只能给一个")
+        )
     if text is not None:
         return text
     if file is None:
@@ -137,7 +165,9 @@ def _request(text: str | None, file: str | None, with_inputs: bool) -> str:
             return ""
         raise UserError(
             Text("what is asked for? there is no --request", "请用 --request 说明请求"),
-            Text('for example: --request "…", or --request-file -', '例如：--request "…"，或 --request-file -'),
+            Text(
+                'for example: --request "…", or --request-file -', '例如：--request "…"，或 --request-file -'
+            ),
         )
     return sys.stdin.read() if file == STDIN else _read(Path(file))
 

@@ -19,7 +19,8 @@ verb = new_verb()
 def schema(
     context: typer.Context,
     what: Annotated[
-        Literal["procedure", "events"], typer.Argument(help="Of a procedure file, or of one event. 流程或事件")
+        Literal["procedure", "events"],
+        typer.Argument(help="Of a procedure file, or of one event. 流程或事件"),
     ] = "procedure",
     lang: Lang = "",
 ) -> int:

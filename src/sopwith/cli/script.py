@@ -1,4 +1,4 @@
-"""Models by name, and one more: `scripted:FILE.jsonl` says what a file tells it to, for trying a procedure without a model."""
+"""Models by name, and `scripted:FILE.jsonl`, which says what a file tells it to: for trying a procedure without one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def model_of(spec: str) -> Model:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(Text(f"the script {file}: {error}", f"脚本 {file}：{error}")) from error
-    return ScriptedModel([_reply(file, i, line) for i, line in enumerate(lines, 1) if line.strip()], id=f"scripted:{file.name}")
+    return ScriptedModel(
+        [_reply(file, i, line) for i, line in enumerate(lines, 1) if line.strip()], id=f"scripted:{file.name}"
+    )
 
 
 def _reply(file: Path, number: int, line: str) -> ModelReply:
@@ -37,10 +39,17 @@ def _reply(file: Path, number: int, line: str) -> ModelReply:
     except ValueError as error:
         raise UserError(
             Text(f"{file}:{number} is not JSON: {error}", f"{file}:{number} 不是 JSON：{error}"),
-            Text('a reply is a line such as "A" or {"kind": "annual"}', '每行一条回复，例如 "A" 或 {"kind": "annual"}'),
+            Text(
+                'a reply is a line such as "A" or {"kind": "annual"}',
+                '每行一条回复，例如 "A" 或 {"kind": "annual"}',
+            ),
         ) from error
     confidence = None
-    if isinstance(value, dict) and "reply" in value and set(cast("dict[str, Any]", value)) <= {"reply", "confidence"}:
+    if (
+        isinstance(value, dict)
+        and "reply" in value
+        and set(cast("dict[str, Any]", value)) <= {"reply", "confidence"}
+    ):
         given = cast("dict[str, Any]", value)
         value, confidence = given["reply"], given.get("confidence")
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

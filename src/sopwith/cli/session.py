@@ -27,7 +27,9 @@ from sopwith.run.state import State
 T = TypeVar("T")
 
 _WAITS = Text("the run waits for an answer: {}", "运行在等待回答：{}")
-_ANSWER_WITH = Text("answer ({}): sopwith resume {} --answer …{}", "回答（{}）：sopwith resume {} --answer …{}")
+_ANSWER_WITH = Text(
+    "answer ({}): sopwith resume {} --answer …{}", "回答（{}）：sopwith resume {} --answer …{}"
+)
 _APPROVE = Text("call {} with {}", "调用 {}，参数 {}")
 _LOOK = Text("run {} · look: sopwith trace {}{}", "运行 {} · 查看：sopwith trace {}{}")
 _STOPPED = Text("interrupted; go on with: sopwith resume {}{}", "已中断；继续运行：sopwith resume {}{}")
@@ -59,7 +61,9 @@ class Session:
     began: bool = False
     progress: Progress | None = None
 
-    def drive(self, connection: Connection, language: str, start: Callable[[], Coroutine[Any, Any, Run]]) -> ExitCode:
+    def drive(
+        self, connection: Connection, language: str, start: Callable[[], Coroutine[Any, Any, Run]]
+    ) -> ExitCode:
         """Start, answer as long as there are answers, report. Ctrl-C leaves a run that can be resumed."""
         try:
             self.progress = Progress(
@@ -75,7 +79,9 @@ class Session:
                 answer = self._answer(run)
                 if answer is None:
                     break
-                resumed = connection.engine.resume(run.id, answer=answer[0], answered=True, by=self.by or user())
+                resumed = connection.engine.resume(
+                    run.id, answer=answer[0], answered=True, by=self.by or user()
+                )
                 run = self.runner.run(resumed)
             return self._report(run, connection)
         except KeyboardInterrupt:
@@ -164,7 +170,10 @@ def document(run: Run, numbers: Any) -> dict[str, Any]:
         "run": run.id,
         "status": run.status,
         "procedure": state.procedure_id,
-        "path": [{"step": v.step, "visit": v.visit, "number": numbers.get(v.step, ""), "by": v.by} for v in run.visited],
+        "path": [
+            {"step": v.step, "visit": v.visit, "number": numbers.get(v.step, ""), "by": v.by}
+            for v in run.visited
+        ],
         "question": None
         if asked is None
         else {"what": asked.what, "text": run.question, "schema": asked.answer_schema},

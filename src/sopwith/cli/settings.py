@@ -20,7 +20,14 @@ from sopwith.ir.usage import Budget
 FILE = "sopwith.toml"
 PREFIX = "SOPWITH_"
 OTHER_VARIABLES = frozenset(
-    {"SOPWITH_LANG", "SOPWITH_DEBUG", "SOPWITH_MODEL_DIR", "SOPWITH_KEY", "SOPWITH_BASE_URL", "SOPWITH_API_KEY"}
+    {
+        "SOPWITH_LANG",
+        "SOPWITH_DEBUG",
+        "SOPWITH_MODEL_DIR",
+        "SOPWITH_KEY",
+        "SOPWITH_BASE_URL",
+        "SOPWITH_API_KEY",
+    }
 )
 """Variables of the same prefix that are no settings."""
 
@@ -37,8 +44,13 @@ class Setting:
 
 SETTINGS: Mapping[str, Setting] = MappingProxyType(
     {
-        "model": Setting("text", Text("the model: local, openai:NAME, a GGUF file …", "模型：local、openai:NAME、GGUF 文件等")),
-        "data": Setting("path", Text("the folder of the event log, vault and key", "事件日志、保险库与密钥所在目录")),
+        "model": Setting(
+            "text",
+            Text("the model: local, openai:NAME, a GGUF file …", "模型：local、openai:NAME、GGUF 文件等"),
+        ),
+        "data": Setting(
+            "path", Text("the folder of the event log, vault and key", "事件日志、保险库与密钥所在目录")
+        ),
         "tools": Setting("paths", Text("Python files with tools", "含工具的 Python 文件")),
         "mcp": Setting("path", Text("a file with MCP servers", "MCP 服务器配置文件")),
         "policy": Setting("path", Text("the file with the policy", "策略文件")),
@@ -161,7 +173,10 @@ def _of_file(file: Path, content: Mapping[str, Any]) -> dict[str, Any]:
             flat.update({f"budget.{key}": item for key, item in inner.items()})
         else:
             flat[name] = value
-    return {name: _value(_known(name, str(file)), value, file.parent, f"{file}: {name}") for name, value in flat.items()}
+    return {
+        name: _value(_known(name, str(file)), value, file.parent, f"{file}: {name}")
+        for name, value in flat.items()
+    }
 
 
 def _of_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -220,7 +235,7 @@ def _value(name: str, value: Any, folder: Path, place: str) -> Any:
             return value
         case "path", (str() | Path()) if str(value):
             return folder / Path(value).expanduser()
-        case ("words" | "paths"), (list() | tuple()) if all(
+        case (("words" | "paths"), (list() | tuple())) if all(
             isinstance(item, str | Path) for item in cast("list[Any]", value)
         ):
             items = cast("list[str | Path]", value)
@@ -234,5 +249,8 @@ def _value(name: str, value: Any, folder: Path, place: str) -> Any:
         case _:
             wanted = _WANTED[kind]
             raise UserError(
-                Text(f"{place} must be {wanted.en}, not {value!r}", f"{place} 必须是{wanted.zh}，而不是 {value!r}")
+                Text(
+                    f"{place} must be {wanted.en}, not {value!r}",
+                    f"{place} 必须是{wanted.zh}，而不是 {value!r}",
+                )
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,7 +33,14 @@ from sopwith.run.prompt_file import NAMES, prompt_file
 verb = new_verb()
 
 WORDS_CELLS = 48
-_HEADS = (Text("number", "编号"), Text("step", "步骤"), Text("name", "名称"), Text("kind", "类型"), Text("tool", "工具"), Text("next", "下一步"))
+_HEADS = (
+    Text("number", "编号"),
+    Text("step", "步骤"),
+    Text("name", "名称"),
+    Text("kind", "类型"),
+    Text("tool", "工具"),
+    Text("next", "下一步"),
+)
 _NO_MODEL = Text("the step '{}' calls no model", "步骤“{}”不调用模型")
 _NO_INPUTS = Text("no input is extracted by a model", "没有需要模型提取的输入")
 
@@ -41,16 +48,24 @@ _NO_INPUTS = Text("no input is extracted by a model", "没有需要模型提取�
 @verb.command()
 def show(
     context: typer.Context,
-    file: Annotated[Path | None, typer.Argument(metavar="PROCEDURE", help="The file of the procedure. 流程文件")] = None,
-    prompt: Annotated[
-        str | None, typer.Option("--prompt", metavar="STEP", help="What a model would see at STEP, or for `inputs`.")
+    file: Annotated[
+        Path | None, typer.Argument(metavar="PROCEDURE", help="The file of the procedure. 流程文件")
     ] = None,
-    request: Annotated[str | None, typer.Option("--request", metavar="TEXT", help="With --prompt: the request.")] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option("--prompt", metavar="STEP", help="What a model would see at STEP, or for `inputs`."),
+    ] = None,
+    request: Annotated[
+        str | None, typer.Option("--request", metavar="TEXT", help="With --prompt: the request.")
+    ] = None,
     given: Annotated[
-        list[str] | None, typer.Option("--given", metavar="NAME=VALUE", help="With --prompt: a value, as JSON or text.")
+        list[str] | None,
+        typer.Option("--given", metavar="NAME=VALUE", help="With --prompt: a value, as JSON or text."),
     ] = None,
     grip: Annotated[Grip | None, typer.Option("--grip", help="With --prompt: another grip.")] = None,
-    all_prompts: Annotated[bool, typer.Option("--prompts", help="List the prompt files with their hashes.")] = False,
+    all_prompts: Annotated[
+        bool, typer.Option("--prompts", help="List the prompt files with their hashes.")
+    ] = False,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="As a flowchart.")] = False,
     yaml: Annotated[bool, typer.Option("--yaml", help="As canonical YAML.")] = False,
     routine: Annotated[bool, typer.Option("--routine", help="As Routine text.")] = False,
@@ -118,7 +133,9 @@ def _print(shown: Terminal, procedure: Procedure) -> None:
 
 
 def _rows(step: Step, number: dict[str, str]) -> Iterator[list[str]]:
-    ways = [_way(edge, number, "") for edge in step.next] + [_way(edge, number, "! ") for edge in step.on_error]
+    ways = [_way(edge, number, "") for edge in step.next] + [
+        _way(edge, number, "! ") for edge in step.on_error
+    ]
     if step.end is not None:
         ways.append(f"■ {step.end}")
     first, *rest = ways or [""]
@@ -136,7 +153,9 @@ def _way(edge: Edge, number: dict[str, str], mark: str) -> str:
 def _prompt_files(shown: Terminal) -> int:
     files = [prompt_file(name, language) for name in NAMES for language in LANGUAGES]
     if shown.json:
-        shown.document([{"name": f.name, "language": f.language, "hash": f.hash, "text": f.text} for f in files])
+        shown.document(
+            [{"name": f.name, "language": f.language, "hash": f.hash, "text": f.text} for f in files]
+        )
     else:
         for line in table([[f.name, f.language, f.hash] for f in files]):
             shown.out(line)
@@ -162,10 +181,12 @@ async def _prompt(
     return ExitCode.OK
 
 
-def _unknown_step(step: str, steps: Any) -> UserError:
-    near = get_close_matches(step, steps, 1)
+def _unknown_step(step: str, steps: Iterable[str]) -> UserError:
+    near = get_close_matches(step, list(steps), 1)
     listed = ", ".join((*steps, INPUTS))
     return UserError(
         Text(f"there is no step '{step}'", f"没有步骤“{step}”"),
-        Text(f"did you mean '{near[0]}'?", f"是否想写“{near[0]}”？") if near else Text(f"steps: {listed}", f"步骤：{listed}"),
+        Text(f"did you mean '{near[0]}'?", f"是否想写“{near[0]}”？")
+        if near
+        else Text(f"steps: {listed}", f"步骤：{listed}"),
     )

@@ -66,9 +66,12 @@ class Trace:
 def trace(
     context: typer.Context,
     run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="The id of the run, or its beginning; by default the latest.")
+        str | None,
+        typer.Argument(metavar="[RUN]", help="The id of the run, or its beginning; by default the latest."),
     ] = None,
-    prompts: Annotated[bool, typer.Option("--prompts", help="Print each prompt as it was sent, and its reply.")] = False,
+    prompts: Annotated[
+        bool, typer.Option("--prompts", help="Print each prompt as it was sent, and its reply.")
+    ] = False,
     data: Data = None,
     as_json: AsJson = False,
     as_lines: AsLines = False,
@@ -147,7 +150,9 @@ def _print(shown: Terminal, found: Trace) -> None:
     if outcome is None:
         shown.out(_OPEN)
     else:
-        shown.out(json.dumps(outcome.model_dump(mode="json", exclude_none=True), ensure_ascii=False, indent=2))
+        shown.out(
+            json.dumps(outcome.model_dump(mode="json", exclude_none=True), ensure_ascii=False, indent=2)
+        )
 
 
 def _head(shown: Terminal, found: Trace) -> list[tuple[str, str]]:
@@ -179,7 +184,7 @@ async def _sent(log: SqliteLog, events: Sequence[Event]) -> list[dict[str, Any]]
     for event in events:
         body = event.body
         if isinstance(body, ModelRequested):
-            turns = json.loads(await log.blob(body.turns)) if body.turns is not None else []
+            turns: list[list[str]] = json.loads(await log.blob(body.turns)) if body.turns is not None else []
             found.append(
                 {
                     "seq": event.seq,
