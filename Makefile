@@ -22,7 +22,8 @@ demo: .venv/.demo-stamp
 	@echo "== model (the first time about 0.5 GB)"
 	@$(BIN)/sopwith model pull
 	@echo "== run"
-	@$(BIN)/sopwith run $(PROCEDURE) --model local --request "$(REQUEST)"
+	@# 4 is a ticket that was handed to a person: a good end as well.
+	@$(BIN)/sopwith run $(PROCEDURE) --model local --request "$(REQUEST)" || [ $$? -eq 4 ]
 	@echo "== what happened, from the log"
 	@$(BIN)/sopwith trace
 
