@@ -135,7 +135,7 @@ class _Builder:
                 self.tree.brackets.append((closed.start, event.end_mark.index))
         elif kind == "AliasEvent":
             self._refuse_alias(event, "*" + str(event.anchor))
-            self._put(event, None, kept=False)
+            self._leave_out()
         elif kind == "DocumentStartEvent":
             self._document(event)
 
@@ -164,7 +164,10 @@ class _Builder:
             self._key(event, holder)
             return
         self._refuse_properties(event)
-        self._put(event, self._resolve(event))
+        if event.tag is None:
+            self._put(event, self._resolve(event))
+        else:
+            self._leave_out()
 
     def _key(self, event: Any, holder: _Open) -> None:
         key = str(event.value)
@@ -223,7 +226,16 @@ class _Builder:
         path, kept = self._put(event, value)
         self._open.append(_Open(value, path, kept, bool(event.flow_style), event.start_mark.index))
 
-    def _put(self, event: Any, value: Json, kept: bool = True) -> tuple[Path, bool]:
+    def _leave_out(self) -> None:
+        """Forget the key or value that was refused, and what belongs to it."""
+        holder = self._open[-1] if self._open else None
+        if holder is None or isinstance(holder.value, list):
+            return
+        if not holder.at_key and holder.key_kept:
+            holder.value.pop(holder.key or "", None)
+        holder.at_key, holder.key_kept = not holder.at_key, False
+
+    def _put(self, event: Any, value: Json) -> tuple[Path, bool]:
         """Place a value in the open collection; its path, and whether it is a part of the tree."""
         place = self._place(event)
         if not self._open:
@@ -234,11 +246,11 @@ class _Builder:
         if isinstance(holder.value, list):
             path: Path = (*holder.path, len(holder.value))
             holder.value.append(value)
-            kept = kept and holder.kept
+            kept = holder.kept
             self._row(path, event)
         else:
             path = (*holder.path, holder.key or "")
-            kept = kept and holder.kept and holder.key_kept
+            kept = holder.kept and holder.key_kept
             if holder.key_kept:
                 holder.value[holder.key or ""] = value
             holder.at_key = True
