@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from pathlib import Path
 
 import pytest
@@ -120,7 +122,7 @@ def test_punctuation_width_case_and_line_ends_do_not_matter(text: str) -> None:
     ("condition", "edge"),
     [
         ("if `a, b`, x", Edge(to="h", when="a, b")),
-        ("if ``a.`b```, x", Edge(to="h", when="a.`b`")),
+        ("if `` a.`b` ``, x", Edge(to="h", when="a.`b`")),
         ("if “one, two”, x", Edge(to="h", judge="one, two")),
         ('if "one, two", x', Edge(to="h", judge="one, two")),
         ("如果余额够用，x", Edge(to="h", judge="余额够用")),
@@ -193,7 +195,7 @@ def test_what_the_form_cannot_say_is_named() -> None:
     [
         {"name": "a: b"}, {"do": "x, using the y tool"},
         {"do": "done and terminate the workflow", "end": None, "tool": None},
-        {"do": "say. Input: nothing"}, {"uses": ["unknown_name"]},
+        {"do": "say. Input: nothing"}, {"end": None, "next": [{"to": "a", "when": "x == 'a  b'"}]}, {"uses": ["unknown_name"]},
     ],
 )  # fmt: skip
 def test_words_that_would_be_read_as_something_else_are_not_written(fields: dict[str, object]) -> None:
@@ -218,3 +220,13 @@ def test_the_examples_keep_their_numbers(path: Path) -> None:
         for t in (text, written)
     ]
     assert numbered[0] == numbered[1]
+
+
+@pytest.mark.parametrize("part", [" ", "using ", "`", ", ", " and", "“", "1-1 ", "：", "Input: a. "])
+def test_long_lines_of_one_kind_take_no_long_time(part: str) -> None:
+    line = part * (3900 // len(part))
+    text = "Step 1. a\n" + "".join(f"Branch 1-{i} Step 1. if {line}x\n" for i in range(1, 50))
+    started = time.perf_counter()
+    with contextlib.suppress(ProcedureError):
+        read_routine(text)
+    assert time.perf_counter() - started < 15

@@ -23,10 +23,11 @@ from sopwith.ir.procedure import Edge, Input, Procedure, Step
 from sopwith.ir.value import Json
 from sopwith.lang.document import Document, Path
 from sopwith.lang.problem import Problems
-from sopwith.lang.routine_line import Condition, Line, read_line
+from sopwith.lang.routine_line import Condition, Line, begins_line, read_line
 from sopwith.lang.routine_outline import Outline, branch_of, index_of
 from sopwith.lang.tree import MAX_CHARACTERS
 
+MAX_LINE = 4000
 _TITLE = re.compile(r"#+\s*(?P<name>.*?)\s*(?:[(（]\s*(?P<id>[A-Za-z_][A-Za-z0-9_]*)\s*[)）])?\s*")
 _FORM = Text(
     "a step is 'Step 2. Name: what is done, using the X tool. Input: a. Output: b.'; indent a continued line",
@@ -81,10 +82,14 @@ class _Reader:
         """The steps and branches of the text; what is neither is a problem."""
         if len(self.text) > MAX_CHARACTERS:
             said = Text(f"more than {MAX_CHARACTERS} characters", f"超过 {MAX_CHARACTERS} 个字符")
-            self._problem("SW102", 1, said)
+            self._problem("SW102", 1, said, Text("split the procedure", "请拆分流程"))
             return []
         found: dict[tuple[bool, str], Line] = {}
         for at, source in _logical_lines(self.text):
+            if len(source) > MAX_LINE:
+                said = Text(f"a line of more than {MAX_LINE} characters", f"一行超过 {MAX_LINE} 个字符")
+                self._problem("SW102", at, said, Text("say it in several steps", "请分成多个步骤"))
+                continue
             line = read_line(source.strip())
             if line is None:
                 self._other(at, source, started=bool(found))
@@ -255,7 +260,7 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
     for at, line in enumerate(re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff")), 1):
         if not line.strip():
             continue
-        if found and line[0] in " \t　" and read_line(line.strip()) is None:
+        if found and line[0] in " \t　" and not begins_line(line.strip()):
             number, before = found[-1]
             words = line.strip()
             glue = " " if before[-1:].isascii() or words[:1].isascii() else ""

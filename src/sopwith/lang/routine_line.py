@@ -43,7 +43,6 @@ _TOOL_LOST = re.compile(r"(?:\busing\b[^,，]*\btools?|(?:使用|调用)[^,，]*
 _IF = re.compile(r"(?:if\s+|如果\s*|若\s*)", re.IGNORECASE)
 _OTHERWISE = re.compile(r"(?:otherwise|否则)\s*(?:[,，]\s*|$)", re.IGNORECASE)
 _COLON = re.compile(r":(?=\s|$)|：")
-_CODE = re.compile(r"(?P<ticks>`+)\s?(?P<code>.+?)\s?(?P=ticks)(?!`)")
 _QUOTED = re.compile(r"“(?P<a>[^”]*)”|\"(?P<b>[^\"]*)\"")
 
 
@@ -81,8 +80,15 @@ class Line:
     unclear: str | None = None
 
 
+def begins_line(text: str) -> bool:
+    """Whether `text` begins as a step or a branch does."""
+    plain = text[:200].translate(_DIGITS)
+    return _STEP.match(plain) is not None or _WAY.match(plain) is not None
+
+
 def read_line(text: str) -> Line | None:
     """The line, or None where it is neither a step nor a branch. `unclear` is a part that cannot be right."""
+    text = " ".join(text.split())
     plain = text.translate(_DIGITS)
     step = _STEP.match(plain)
     if step is not None:
@@ -208,14 +214,22 @@ def _condition(text: str) -> tuple[Condition | None, str]:
     if start is None:
         return None, text
     text = text[start.end() :]
-    code, quoted = _CODE.match(text), _QUOTED.match(text)
+    code, quoted = _code(text), _QUOTED.match(text)
     if code is not None:
-        return Condition(when=code["code"]), text[code.end() :].lstrip(" ,，").strip()
+        return Condition(when=code[0]), code[1].lstrip(" ,，").strip()
     if quoted is not None:
         words = quoted["a"] if quoted["a"] is not None else quoted["b"]
         return Condition(judge=words), text[quoted.end() :].lstrip(" ,，").strip()
     words, _, left = text.partition("，") if _comes_first(text, "，", ",") else text.partition(",")
     return Condition(judge=words.strip()), left.strip()
+
+
+def _code(text: str) -> tuple[str, str] | None:
+    """The code between runs of backticks of one length that the text begins with, as in Markdown, and the
+    rest."""
+    ticks = len(text) - len(text.lstrip("`"))
+    end = re.compile(rf"(?<!`)`{{{ticks}}}(?!`)").search(text, ticks) if ticks else None
+    return None if end is None else (text[ticks : end.start()].strip(), text[end.end() :])
 
 
 def _comes_first(text: str, one: str, other: str) -> bool:

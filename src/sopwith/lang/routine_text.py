@@ -83,7 +83,9 @@ def _sayable_step(step: Step, procedure: Procedure) -> Step:
 
 
 def _sayable_edge(edge: Edge) -> Edge:
-    judge, when = _one_line(edge.judge), _one_line(edge.when)
+    judge, when = _one_line(edge.judge), edge.when
+    if when is not None and not {"'", '"'} & set(when):
+        when = _one_line(when)
     return Edge(to=edge.to, when=when, judge=judge, otherwise=edge.otherwise)
 
 
