@@ -195,7 +195,8 @@ def test_what_the_form_cannot_say_is_named() -> None:
     [
         {"name": "a: b"}, {"do": "x, using the y tool"},
         {"do": "done and terminate the workflow", "end": None, "tool": None},
-        {"do": "say. Input: nothing"}, {"end": None, "next": [{"to": "a", "when": "x == 'a  b'"}]}, {"uses": ["unknown_name"]},
+        {"do": "say. Input: nothing"}, {"end": None, "next": [{"to": "a", "when": "x == 'a  b'"}]},
+        {"uses": ["unknown_name"]},
     ],
 )  # fmt: skip
 def test_words_that_would_be_read_as_something_else_are_not_written(fields: dict[str, object]) -> None:
