@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 
 from sopwith.errors import PolicyError, Text
 from sopwith.guard.secret import DEFAULT_RULES, DIGIT_RULES, MARKS, SecretRule, Span, find, merge
@@ -74,13 +74,7 @@ class Redactor:
         Raises `PolicyError` for a placeholder that the vault does not hold: a tool is never given one as a
         value.
         """
-        if isinstance(value, str):
-            return self._reveal_text(value) if "<" in value else value
-        if isinstance(value, dict):
-            return _mapped(cast("dict[str, Json]", value), self.reveal, lambda key: str(self.reveal(key)))
-        if isinstance(value, list | tuple):
-            return _listed(cast("list[Json]", value), self.reveal)
-        return value
+        return self._revealed(value) if _may_hold_placeholders(value) else value
 
     def keyed_hash(self, data: bytes) -> str:
         """As `Vault.keyed_hash`."""
@@ -178,6 +172,16 @@ class Redactor:
             last = end
         return "".join((*parts, text[last:]))
 
+    def _revealed(self, value: Json) -> Json:
+        if isinstance(value, str):
+            return self._reveal_text(value)
+        if isinstance(value, dict):
+            items = cast("dict[str, Json]", value).items()
+            return {str(self._reveal_text(key)): self._revealed(item) for key, item in items}
+        if isinstance(value, list | tuple):
+            return [self._revealed(item) for item in cast("list[Json]", value)]
+        return value
+
     def _reveal_text(self, text: str) -> Json:
         whole = _PLACEHOLDER.fullmatch(text)
         if whole is not None:
@@ -226,17 +230,12 @@ def _is_secret_name(key: str) -> bool:
     return _SECRET_NAME.fullmatch(key) is not None
 
 
-def _mapped(
-    value: dict[str, Json], item: Callable[[Json], Json], key: Callable[[str], str]
-) -> dict[str, Json]:
-    pairs = {key(name): item(part) for name, part in value.items()}
-    same = (
-        all(new is old for new, old in zip(pairs.values(), value.values(), strict=False))
-        and pairs.keys() == value.keys()
-    )
-    return value if same else pairs
-
-
-def _listed(value: Sequence[Json], item: Callable[[Json], Any]) -> Sequence[Json]:
-    parts = [item(part) for part in value]
-    return value if all(new is old for new, old in zip(parts, value, strict=True)) else parts
+def _may_hold_placeholders(value: Json) -> bool:
+    if isinstance(value, str):
+        return "<" in value
+    if isinstance(value, dict):
+        items = cast("dict[str, Json]", value).items()
+        return any("<" in key or _may_hold_placeholders(item) for key, item in items)
+    if isinstance(value, list | tuple):
+        return any(map(_may_hold_placeholders, cast("list[Json]", value)))
+    return False

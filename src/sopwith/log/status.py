@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from sopwith.ir.event import Event, RunFinished, RunStarted
 
-MARKS = frozenset({"run.started", "run.suspended", "run.resumed", "run.finished"})
-"""The kinds that a status depends on."""
+MARKS = frozenset({"run.suspended", "run.resumed", "run.finished"})
+"""The kinds that change a status; a new run is running."""
 
 
 def status_after(events: Sequence[Event]) -> str | None:
