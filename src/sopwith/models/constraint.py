@@ -19,6 +19,7 @@ _KEPT = frozenset({
     "const", "exclusiveMaximum", "exclusiveMinimum", "maxItems", "maxLength", "maximum", "minItems",
     "minLength", "minimum", "multipleOf", "required",
 })  # fmt: skip
+_LIMITS = frozenset({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"})
 _TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _FORMATS = frozenset({"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"})
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -32,7 +33,7 @@ _CHARACTERS_PER_TOKEN = (
     2  # a text that its schema leaves unbounded may use up the reply's tokens, hardly more
 )
 _MOST_ITEMS = 64
-_LARGEST_INTEGER = 10**19
+_LARGEST_INTEGER = 2**62  # the decoder counts in 64 bits; a larger limit would switch it off
 
 
 def reply_schema(request: ModelRequest) -> dict[str, Json]:
@@ -90,6 +91,8 @@ class _Cleaner:
         return result
 
     def _keyword(self, key: str, value: Json, result: dict[str, Json]) -> None:
+        if key in _LIMITS and isinstance(value, int | float) and abs(value) > _LARGEST_INTEGER:
+            return
         if key in _KEPT:
             result[key] = value
         elif key == "type":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import os
 import secrets
@@ -168,7 +169,8 @@ def request_body(request: ModelRequest, to_grammar: Any) -> dict[str, Any]:
         body["top_logprobs"] = _LOGPROBS
     elif request.form == "action":
         schema: dict[str, Json] = {"x-guidance": _JSON_STYLE, **reply_schema(request)}
-        body["grammar"] = to_grammar(schema)
+        # as text, since a dict may hold no integer beyond 64 bits
+        body["grammar"] = to_grammar(json.dumps(schema, ensure_ascii=False))
     return body
 
 
