@@ -78,6 +78,15 @@ def test_alternatives_empty_enums_and_older_drafts():
     assert old_tuple == {"type": "array", "prefixItems": [{"type": "null"}], "maxItems": 1}
 
 
+def test_patterns_of_names():
+    schema = {
+        "type": "object",
+        "patternProperties": {r"^\d$": {"type": "null"}, "(?=a)": {}},
+        "required": True,
+    }
+    assert constraint(schema, 9) == {"type": "object", "patternProperties": {"^[0-9]$": {"type": "null"}}}
+
+
 def test_objects_under_a_combination_stay_open():
     part = {"type": "object", "properties": {"a": {"type": "null"}}}
     assert "additionalProperties" not in constraint({"allOf": [part, part]}, 9)["allOf"][0]

@@ -93,15 +93,14 @@ class _Cleaner:
     def _keyword(self, key: str, value: Json, result: dict[str, Json]) -> None:
         if key in _LIMITS and isinstance(value, int | float) and abs(value) > _LARGEST_INTEGER:
             return
-        if key in _KEPT:
+        if key in _KEPT and (key != "required" or isinstance(value, list)):
             result[key] = value
         elif key == "type":
             self._type(value, result)
         elif key == "$ref":
             self._reference(value, result)
         elif key in _MAPS and isinstance(value, dict):
-            members = {k: self.node(v) for k, v in cast("dict[str, Json]", value).items()}
-            result[key] = {k: v for k, v in members.items() if v is not None}
+            self._members(key, cast("dict[str, Json]", value), result)
         elif key in _LISTS and isinstance(value, list) and value:
             parts = [self.node(v, key == "allOf") for v in cast("list[Json]", value)]
             name = "anyOf" if key == "oneOf" and "anyOf" not in result else key
@@ -113,6 +112,14 @@ class _Cleaner:
             result[key] = value
         elif key == "pattern" and isinstance(value, str) and (pattern := decoder_pattern(value)) is not None:
             result[key] = pattern
+
+    def _members(self, key: str, members: dict[str, Json], result: dict[str, Json]) -> None:
+        cleaned = {name: self.node(member) for name, member in members.items()}
+        if key == "patternProperties":
+            cleaned = {
+                found: v for name, v in cleaned.items() if (found := decoder_pattern(name)) is not None
+            }
+        result[key] = {name: member for name, member in cleaned.items() if member is not None}
 
     def _type(self, value: Json, result: dict[str, Json]) -> None:
         types = [
