@@ -111,7 +111,6 @@ class Driver:
         except SopwithError:
             raise
         except Exception as error:
-            _LOGGER.exception("run %s failed", journal.run)
             self._fail(error)
         finally:
             await journal.flush()
@@ -124,6 +123,7 @@ class Driver:
         broken = found.model_copy(
             update={"reason": message, "error": ErrorData(code="internal", message=message, step=found.step)}
         )
+        _LOGGER.error("run %s failed: %s", self.journal.run, message)
         self.journal.emit(AlertRaised(code="outcome.failed", message=message))
         self.journal.emit(RunFinished(outcome=Outcome(kind="failed", packet=broken)))
 
@@ -326,7 +326,8 @@ async def _perform_call(driver: Driver, decision: PerformCall) -> None:
     if result.unknown:
         journal.emit(CallFinished(unknown=True, ms=ms), cause)
     elif result.error is not None:
-        journal.emit(CallFinished(error=driver.redact_error(result.error), ms=ms), cause)
+        told = result.error.model_copy(update={"message": driver.redact(result.error.message)})
+        journal.emit(CallFinished(error=told, ms=ms), cause)
     else:
         stored = journal.stored(driver.redact(result.value))
         journal.emit(CallFinished(name=decision.name, ms=ms, **stored), cause)

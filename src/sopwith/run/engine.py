@@ -15,7 +15,7 @@ from sopwith.errors import ProcedureError, Text, UserError
 from sopwith.guard.permit import Policy
 from sopwith.guard.redact import Redactor
 from sopwith.guard.screen import Screen
-from sopwith.guard.vault import MemoryVault, Vault
+from sopwith.guard.vault import MemoryVault, SqliteVault, Vault
 from sopwith.ir.diagnostic import Severity
 from sopwith.ir.event import Event, HumanAnswered, Outcome, Principal, RunFinished, RunResumed, RunStarted
 from sopwith.ir.procedure import Grip, Procedure
@@ -29,6 +29,7 @@ from sopwith.lang.document import Document
 from sopwith.lang.read import read
 from sopwith.log.memory import MemoryLog
 from sopwith.log.port import Log
+from sopwith.log.sqlite import SqliteLog
 from sopwith.models.connect import connect
 from sopwith.models.port import Model
 from sopwith.run.book import Book
@@ -55,8 +56,8 @@ class Engine:
     """Runs procedures.
 
     `procedures` are files, texts or objects; `tools` are decorated functions and tool sources; `model` is a model or a
-    name for `connect` ("local", "openai:…"). Without a `log` events are kept in memory; without a `policy` reads
-    are allowed and writes are not. Use it as an async context manager, or call `close`.
+    name for `connect` ("local", "openai:…"). Without a `log` events are kept in memory; without a `vault` secrets are
+    kept beside the log (`NAME.vault`, sealed), or in memory; without a `policy` reads are allowed and writes are not. Use it as an async context manager, or call `close`.
     """
 
     def __init__(
@@ -82,12 +83,15 @@ class Engine:
         self._policy = policy if policy is not None else Policy()
         self._budget = budget if budget is not None else Budget()
         self._screen = screen if screen is not None else Screen()
-        self._vault: Vault = vault if vault is not None else MemoryVault()
+        self._vault = vault if vault is not None else _vault_for(self._log)
         self._clock = clock
         self._subscribers: list[Subscriber] = []
         self._books: dict[tuple[str, str | None], Book] = {}
         self._specs: dict[str, ToolSpec] | None = None
         self._tools_blob = b"[]"
+        self._rules_blob = _pinned(
+            {"policy": self._policy.to_data(), "screen": self._screen.rules.model_dump(mode="json")}
+        )
         self._checked: dict[str, Procedure] = {}
 
     async def __aenter__(self) -> Self:
@@ -102,6 +106,7 @@ class Engine:
         for model in (self._model, *self._models.values()):
             if model is not None:
                 await model.close()
+        self._vault.close()
         await self._log.close()
 
     def subscribe(self, subscriber: Subscriber) -> None:
@@ -147,7 +152,8 @@ class Engine:
         book = self._book(chosen, held)
         given = _checked_inputs(chosen, dict(inputs or {}))
         run = run_id or uuid.uuid4().hex[:12]
-        driver, journal = self._driver(book, run, run)
+        driver = self._driver(book, run, run)
+        journal = driver.journal
         who = principal if isinstance(principal, Principal) else Principal(id=principal)
         redactor = driver.around.redactor
         journal.emit(
@@ -155,7 +161,7 @@ class Engine:
                 procedure_id=chosen.id,
                 procedure=journal.keep(_pinned(chosen.to_data())),
                 tools=journal.keep(self._tools_blob),
-                policy=journal.keep(_pinned(self._policy.to_data())),
+                policy=journal.keep(self._rules_blob),
                 prompts=prompts_digest(book.language),
                 model=self._model.id if self._model is not None else "none",
                 principal=who,
@@ -181,37 +187,50 @@ class Engine:
         The run goes on with the procedure and tools it was started with. Raises `UserError` for an unknown run, one
         that has ended, an answer that the question does not allow, or a missing answer.
         """
-        events = await self._log.read(run)
+        driver, events = await self._take_up(run)
+        journal = driver.journal
+        cursor = journal.state.cursor
+        given = answered or answer is not None
+        if cursor is not None and cursor.question is not None:
+            if not given:
+                raise UserError(Text("the run waits for an answer", "该运行在等待回答"), _ANSWER_HINT)
+            self._answer(driver, events, answer, by)
+        elif given:
+            raise UserError(Text("the run asks nothing", "该运行没有提问"))
+        else:
+            journal.emit(RunResumed(by=by))
+        return await self._drive(driver, events)
+
+    async def cancel(self, run: str, *, by: str = "operator") -> Run:
+        """End a run that has not ended as cancelled. Raises `UserError` for an unknown or ended run."""
+        driver, events = await self._take_up(run)
+        journal = driver.journal
+        reason = _CANCELLED.in_(journal.state.language).format(by)
+        left = packet(driver.book, journal.state).model_copy(update={"reason": reason})
+        journal.emit(RunFinished(outcome=Outcome(kind="cancelled", packet=left)))
+        await journal.flush()
+        return self._run(driver, [*events, *journal.events])
+
+    async def _take_up(self, run: str) -> tuple[Driver, list[Event]]:
+        """A driver at the state of a stored run, pinned to what the run was started with, and its events."""
+        events = list(await self._log.read(run))
         if not events:
             raise UserError(Text(f"there is no run '{run}'", f"没有运行“{run}”"), _RUNS_HINT)
+        state = fold_all(events)
+        if state.outcome is not None:
+            ended = Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}")
+            raise UserError(ended, _RUNS_HINT)
         started = events[0].body
         procedure = Procedure.from_data(json.loads(await self._log.blob(started.procedure)))
         specs = [ToolSpec.model_validate(item) for item in json.loads(await self._log.blob(started.tools))]
         held = None if started.grip is None else Grip(started.grip)
         machine = compile_procedure(procedure, {spec.name: spec for spec in specs}, held)
-        state = fold_all(events)
-        if state.outcome is not None:
-            raise UserError(
-                Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}"), _RUNS_HINT
-            )
-        driver, journal = self._driver(Book(machine, started.language), run, state.task)
-        journal.take_up(state)
-        await journal.load([v.blob for v in state.values.values() if isinstance(v, Reference)])
-        given = answered or answer is not None
-        question = state.cursor.question if state.cursor is not None else None
-        if question is None:
-            if given:
-                raise UserError(Text("the run asks nothing", "该运行没有提问"))
-            journal.emit(RunResumed(by=by))
-        elif not given:
-            raise UserError(Text("the run waits for an answer", "该运行在等待回答"), _ANSWER_HINT)
-        else:
-            self._answer(driver, journal, events, answer, by)
-        return await self._drive(driver, list(events))
+        driver = self._driver(Book(machine, started.language), run, state.task)
+        driver.journal.take_up(state)
+        await driver.journal.load([v.blob for v in state.values.values() if isinstance(v, Reference)])
+        return driver, events
 
-    def _answer(
-        self, driver: Driver, journal: Journal, events: Sequence[Event], answer: Json, by: str
-    ) -> None:
+    def _answer(self, driver: Driver, events: Sequence[Event], answer: Json, by: str) -> None:
         asked = next(e for e in reversed(events) if e.body.kind == "human.asked")
         schema: dict[str, Json] = asked.body.answer_schema or {}
         problems = validator(schema).problems(answer)
@@ -220,26 +239,7 @@ class Engine:
             raise UserError(
                 Text(f"the answer does not fit: {listed}", f"回答不合要求：{listed}"), _ANSWER_HINT
             )
-        journal.emit(HumanAnswered(answer=driver.redact(storable(answer)), by=by), asked.seq)
-
-    async def cancel(self, run: str, *, by: str = "operator") -> Run:
-        """End a run that has not ended as cancelled. Raises `UserError` for an unknown or ended run."""
-        events = await self._log.read(run)
-        if not events:
-            raise UserError(Text(f"there is no run '{run}'", f"没有运行“{run}”"), _RUNS_HINT)
-        state = fold_all(events)
-        if state.outcome is not None:
-            raise UserError(Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}"))
-        started = events[0].body
-        procedure = Procedure.from_data(json.loads(await self._log.blob(started.procedure)))
-        specs = [ToolSpec.model_validate(item) for item in json.loads(await self._log.blob(started.tools))]
-        book = Book(compile_procedure(procedure, {spec.name: spec for spec in specs}), started.language)
-        driver, journal = self._driver(book, run, state.task)
-        journal.take_up(state)
-        reason = packet(book, state).model_copy(update={"reason": f"cancelled by {by}"})
-        journal.emit(RunFinished(outcome=Outcome(kind="cancelled", packet=reason)))
-        await journal.flush()
-        return self._run(driver, [*events, *journal.events])
+        driver.journal.emit(HumanAnswered(answer=driver.redact(storable(answer)), by=by), asked.seq)
 
     async def _choose(self, name: str | None) -> Procedure:
         known = await self.procedures()
@@ -264,13 +264,13 @@ class Engine:
             self._books[key] = Book(compile_procedure(procedure, self._specs or {}, grip))
         return self._books[key]
 
-    def _driver(self, book: Book, run: str, task: str) -> tuple[Driver, Journal]:
+    def _driver(self, book: Book, run: str, task: str) -> Driver:
         journal = Journal(self._log, self._clock, self._subscribers, run, task)
         redactor = Redactor(self._vault, run)
         around = Surroundings(
             self._model_for, self._catalogue, self._policy, self._screen, redactor, self._clock
         )
-        return Driver(book, journal, around), journal
+        return Driver(book, journal, around)
 
     def _model_for(self, name: str | None) -> Model:
         model = self._models.get(name) if name is not None else self._model
@@ -312,6 +312,11 @@ def _pinned(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+def _vault_for(log: Log) -> Vault:
+    """A vault that lasts as long as the log does."""
+    return SqliteVault(log.path.with_suffix(".vault")) if isinstance(log, SqliteLog) else MemoryVault()
+
+
 def _sources(tools: Sequence[ToolLike]) -> list[ToolSource]:
     functions = [cast("Callable[..., Any]", item) for item in tools if not hasattr(item, "specs")]
     sources = [cast("ToolSource", item) for item in tools if hasattr(item, "specs")]
@@ -333,6 +338,7 @@ def _checked_inputs(procedure: Procedure, given: dict[str, Json]) -> dict[str, J
     return {name: storable(value) for name, value in given.items()}
 
 
+_CANCELLED = Text("cancelled by {}", "由 {} 取消")
 _BROKEN = Text("the procedures do not pass their checks", "流程未通过检查")
 _BROKEN_HINT = Text("see the diagnostics, or run `sopwith check`", "请查看诊断，或运行 sopwith check")
 _RUNS_HINT = Text("`sopwith runs` lists the runs", "用 sopwith runs 查看所有运行")
