@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.run.desk import ALLOW, REPLIES, Shop, desk
 
 from sopwith import Engine, MemoryLog, Policy, Rule, UserError, tool
 from sopwith.errors import LogError, Text
 from sopwith.models.scripted import ScriptedModel
-from tests.run.desk import ALLOW, REPLIES, Shop, desk
 
 TWO_WRITES = """
 schema: sopwith/procedure/1

@@ -56,8 +56,9 @@ class Engine:
     """Runs procedures.
 
     `procedures` are files, texts or objects; `tools` are decorated functions and tool sources; `model` is a model or a
-    name for `connect` ("local", "openai:…"). Without a `log` events are kept in memory; without a `vault` secrets are
-    kept beside the log (`NAME.vault`, sealed), or in memory; without a `policy` reads are allowed and writes are not. Use it as an async context manager, or call `close`.
+    name for `connect` ("local", "openai:…"). Without a `log` events are kept in memory. Without a `vault` secrets are
+    kept sealed beside the log (`NAME.vault`), or in memory. Without a `policy` reads are allowed and writes are not.
+    Use it as an async context manager, or call `close`.
     """
 
     def __init__(
