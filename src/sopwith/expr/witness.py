@@ -173,6 +173,10 @@ def _arrays(maker: _Maker, node: Schema, root: Json, depth: int) -> list[Json]:
 def _objects(maker: _Maker, node: Schema, root: Json, uses: Uses, depth: int) -> list[Json]:
     properties = properties_of(node)
     required = cast("list[str]", node.get("required") or [])
+    other = node.get("additionalProperties")
+    if not properties and isinstance(other, dict):
+        # A plain mapping, such as dict[str, str], says nothing about which keys it has: those that are read are there.
+        properties, required = dict.fromkeys(uses, cast("Json", other)), [*uses, *required]
     names = [
         name for name in dict.fromkeys((*properties, *required)) if name in properties or name in required
     ]
