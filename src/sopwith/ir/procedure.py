@@ -156,7 +156,6 @@ class Input(_Part):
 
     schema_: dict[str, Json] = Field(default_factory=dict, alias="schema")
     from_: str | None = Field(default=None, alias="from")
-    description: str | None = None
 
 
 class Procedure(_Part):

@@ -29,8 +29,7 @@ def spell(procedure: Procedure) -> _Mapping:
 
 
 def _input(one: Input) -> _Mapping:
-    described = {} if one.description is None else {"description": one.description}
-    return {**described, **one.schema_, **({} if one.from_ is None else {"from": one.from_})}
+    return {**one.schema_, **({} if one.from_ is None else {"from": one.from_})}
 
 
 def _edges(key: str, value: Json) -> Json:
