@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sopwith.ir.value import Json, canonical, digest
+from sopwith.ir.value import Json, digest
 
 SCHEMA = "sopwith/procedure/1"
 
@@ -178,8 +179,11 @@ class Procedure(_Part):
     steps: dict[str, Step]
 
     def digest(self) -> str:
-        """The content hash that identifies this version: 64 hexadecimal digits."""
-        return digest(canonical(self.to_data()))
+        """The content hash that identifies this version: 64 hexadecimal digits.
+
+        The order of steps (their numbers) and of a schema's properties (their generation) is part of it.
+        """
+        return digest(json.dumps(self.to_data(), ensure_ascii=False, separators=(",", ":")).encode())
 
     def to_data(self) -> dict[str, Json]:
         """The procedure as plain JSON without defaults; the order of steps and edges is kept."""
