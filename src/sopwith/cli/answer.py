@@ -62,9 +62,8 @@ def _choices(schema: Mapping[str, Json]) -> list[Json]:
     if isinstance(enum, list):
         return cast("list[Json]", enum)
     arms = schema.get("oneOf")
-    listed = cast("list[Json]", arms) if isinstance(arms, list) else []
-    described = [arm for arm in listed if isinstance(arm, dict) and "const" in arm]
-    return [arm["const"] for arm in described] if len(described) == len(listed) else []
+    listed = cast("list[dict[str, Json]]", arms) if isinstance(arms, list) else []
+    return [arm["const"] for arm in listed] if all("const" in arm for arm in listed) else []
 
 
 def expected(schema: Mapping[str, Json]) -> Text:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from sopwith.cli.columns import cut
 from sopwith.cli.record import Record
 from sopwith.errors import Text
 from sopwith.ir.event import (
     AlertRaised,
+    Body,
     CallFinished,
     CallJudged,
     CallProposed,
@@ -61,8 +62,9 @@ def details(record: Record, language: str) -> list[str]:
     """The lines below a step, each cut to one line."""
     found: list[str] = []
     for event in record.events:
-        say = _SAYS.get(cast("type", type(event.body)))
-        said = say(event.body, language) if say is not None else None
+        body: Body = event.body
+        say = _SAYS.get(type(body))
+        said = say(body, language) if say is not None else None
         if said is not None:
             word, text = said
             found.append(cut(f"{_WORDS[word].in_(language)}: {text}", CELLS))

@@ -10,7 +10,7 @@ from sopwith.cli.columns import cut, pad, width
 from sopwith.cli.record import Record, Recorder
 from sopwith.cli.terminal import Terminal
 from sopwith.errors import Text
-from sopwith.ir.event import CallStarted, Event, HumanAsked, ModelReplied, ModelRequested, RunFinished
+from sopwith.ir.event import CallStarted, Event, HumanAsked, ModelReplied, ModelRequested, RunFinished, StepEntered
 from sopwith.ir.procedure import Procedure
 from sopwith.run.state import State
 
@@ -80,6 +80,12 @@ class Progress:
         self._status: Status | None = None
         self._loads = loads
         """Whether the model is still to be loaded."""
+
+    def take_up(self, events: Sequence[Event]) -> None:
+        """Know what the step that a run stopped at has done so far, so that its line says all of it."""
+        entered = [i for i, event in enumerate(events) if isinstance(event.body, StepEntered)]
+        for event in events[entered[-1] :] if entered else ():
+            self._recorder.take(event)
 
     def __call__(self, event: Event, state: State) -> None:
         body = event.body

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from sopwith.cli.columns import cut
 from sopwith.errors import Text
 from sopwith.ir.event import (
+    Body,
     CallFinished,
     CallJudged,
     CallProposed,
@@ -108,7 +109,7 @@ class Recorder:
 
     def take(self, event: Event) -> None:
         """One more event of the run."""
-        body = event.body
+        body: Body = event.body
         if isinstance(body, StepEntered):
             self._close()
             self.current = self._begin(event, (event.step or "").partition("#")[0], body.visit)
@@ -119,7 +120,7 @@ class Recorder:
             return
         record.events.append(event)
         record.ended = event.at
-        act = _ACTS.get(cast("type", type(body)))
+        act = _ACTS.get(type(body))
         if act is not None:
             act(record, event, body, self._language)
         if isinstance(body, InputsBound | EdgeTaken | RunFinished):
@@ -170,7 +171,7 @@ def _sure(confidence: float | None) -> str:
 
 
 def _requested(record: Record, event: Event, body: ModelRequested, language: str) -> None:
-    legal: Sequence[str] = body.legal
+    legal = list(body.legal)
     letters = len(legal) > 1 and all(len(name) == 1 for name in legal)
     record.legal = f"{legal[0]}–{legal[-1]} " if letters else ""
 

@@ -97,6 +97,7 @@ def _go_on(session: Session, project: Project, events: list[Event], machine: Mac
             Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}"),
             Text(f"look: sopwith trace {state.run}", f"查看：sopwith trace {state.run}"),
         )
+    session.earlier = events
     connection = session.runner.run(
         open_again(project, machine, state.inputs if state.bound else state.given)
     )

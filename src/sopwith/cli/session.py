@@ -60,6 +60,8 @@ class Session:
     run_id: str = ""
     began: bool = False
     progress: Progress | None = None
+    earlier: Sequence[Event] = ()
+    """What the log holds of a run that is taken up again."""
 
     def drive(
         self, connection: Connection, language: str, start: Callable[[], Coroutine[Any, Any, Run]]
@@ -73,6 +75,7 @@ class Session:
                 language,
                 loads=isinstance(connection.model, LocalModel),
             )
+            self.progress.take_up(self.earlier)
             connection.engine.subscribe(self._see)
             run = self.runner.run(start())
             while run.outcome is None:
