@@ -22,10 +22,9 @@ from sopwith.models.constraint import reply_schema
 from sopwith.models.failure import context_exceeded, package_missing
 from sopwith.models.gguf import check_model_file, fingerprint, not_a_model
 from sopwith.models.port import ModelReply, ModelRequest
+from sopwith.models.slots import Slots
 
 _BATCH = 256  # tokens of a prompt between two chances to cancel
-_PROMPT_CACHE_MIB = 256
-_SAME_PROMPT = 0.9  # below this likeness a prompt gets a slot of its own, so that each prefix stays cached
 _LOGPROBS = 200
 _JSON_STYLE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
@@ -40,7 +39,7 @@ class LocalModel:
     """
 
     def __init__(
-        self, path: str | Path, *, context: int = 4096, threads: int | None = None, slots: int = 4
+        self, path: str | Path, *, context: int = 4096, threads: int | None = None, slots: int = 6
     ) -> None:
         self.path = Path(path).expanduser()
         check_model_file(self.path)
@@ -51,6 +50,7 @@ class LocalModel:
         self._server: Any = None
         self._closed = False
         self._opening = threading.Lock()
+        self._slots = Slots(slots)
         self._pool = ThreadPoolExecutor(max_workers=slots, thread_name_prefix="sopwith-model")
 
     @property
@@ -85,7 +85,9 @@ class LocalModel:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, stream: _Stream, body: dict[str, Any]) -> None:
-        stream.run(self._loaded(), body)
+        server = self._loaded()
+        with self._slots.take([message["content"] for message in body["messages"]]) as slot:
+            stream.run(server, {**body, "id_slot": slot})
 
     def _loaded(self) -> Any:
         with self._opening:
@@ -99,8 +101,7 @@ class LocalModel:
         params.model.path = str(self.path)
         params.n_ctx = self.context * self.slots  # llama.cpp divides it among the slots
         params.n_parallel = self.slots
-        params.slot_prompt_similarity = _SAME_PROMPT
-        params.cache_ram_mib = _PROMPT_CACHE_MIB
+        params.cache_ram_mib = 0
         params.n_batch = _BATCH
         params.cpuparams.n_threads = self.threads
         params.no_extra_bufts = True

@@ -125,13 +125,24 @@ def _read_action(request: ModelRequest, reply: ModelReply, repairs: list[str]) -
 
 
 def _valid(action: Action, given: Json, repairs: list[str]) -> Reading:
+    judge = validator(action.schema)
+    if judge.accepts(given) and not _holds_float(given):  # a float may stand where an integer is declared
+        return Reading(action=action.name, value=storable(given), repairs=tuple(repairs))
     value, coerced = coerce(action.schema, given)
     repairs.extend(coerced)
     value = storable(value)
-    problems = validator(action.schema).problems(value)
+    problems = judge.problems(value)
     if problems:
         raise _Refused("invalid_arguments", f"{action.name}: " + "; ".join(problems))
     return Reading(action=action.name, value=value, repairs=tuple(repairs))
+
+
+def _holds_float(value: Json) -> bool:
+    if isinstance(value, dict):
+        return any(_holds_float(item) for item in cast("dict[str, Json]", value).values())
+    if isinstance(value, list):
+        return any(map(_holds_float, cast("list[Json]", value)))
+    return isinstance(value, float)
 
 
 def _arguments_text(action: Action, text: str, repairs: list[str]) -> Json:
