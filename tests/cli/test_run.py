@@ -94,7 +94,9 @@ def test_lines_are_aligned_also_with_chinese_names(triage: Command) -> None:
 
 
 def test_json_is_one_document_with_the_true_values(triage: Command) -> None:
-    ran = triage("run", "procedure.yaml", "--request", "call 13812345678", "--model", "scripted:script.jsonl", "--json")
+    ran = triage(
+        "run", "procedure.yaml", "--request", "call 13812345678", "--model", "scripted:script.jsonl", "--json"
+    )
     assert ran.code == ExitCode.OK
     assert ran.document["outcome"]["output"] == {"topic": "fault"}
     assert [step["step"] for step in ran.document["path"]] == ["sort", "reply"]
@@ -155,7 +157,10 @@ def test_resume_finds_the_files_of_the_run_from_another_folder(
     project(*REMIND)
     run = project("runs", "--json").document[0]["run"]
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
-    assert project("resume", run, "--answer", "y", "--data", str(project.folder / ".sopwith")).code == ExitCode.OK
+    assert (
+        project("resume", run, "--answer", "y", "--data", str(project.folder / ".sopwith")).code
+        == ExitCode.OK
+    )
 
 
 def test_a_resumed_run_keeps_to_the_procedure_that_it_was_started_with(project: Command) -> None:

@@ -72,9 +72,10 @@ def _code(run: Any, arguments: list[str], terminal: Terminal, extra: dict[str, A
         sys.stdout.flush()
         return code if isinstance(code, int) else ExitCode.OK
     except BrokenPipeError:
-        # Whoever read stdout has seen enough (`| head`). Nothing may be written to it any more, not at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.OK
+        return _unread()
+    except SystemExit as end:
+        # A broken pipe makes typer exit; anything else that does is not ours to believe.
+        return _unread() if isinstance(end.__context__, BrokenPipeError) else terminal.failed(_exited(end))
     except (KeyboardInterrupt, typer.Abort):
         terminal.say(_INTERRUPTED)
         return ExitCode.INTERRUPTED
@@ -82,6 +83,16 @@ def _code(run: Any, arguments: list[str], terminal: Terminal, extra: dict[str, A
         if hasattr(error, "format_message"):  # what typer says about a command line
             return terminal.misused(_message(error), _usage_of(error))
         return terminal.failed(error)
+
+
+def _unread() -> ExitCode:
+    """Whoever read stdout has seen enough (`| head`). Nothing may be written to it any more, not at exit either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    return ExitCode.OK
+
+
+def _exited(end: SystemExit) -> RuntimeError:
+    return RuntimeError(f"a tool has called sys.exit({end.code!r})")
 
 
 def _message(error: Any) -> Text:

@@ -10,7 +10,15 @@ from sopwith.cli.columns import cut, pad, width
 from sopwith.cli.record import Record, Recorder
 from sopwith.cli.terminal import Terminal
 from sopwith.errors import Text
-from sopwith.ir.event import CallStarted, Event, HumanAsked, ModelReplied, ModelRequested, RunFinished, StepEntered
+from sopwith.ir.event import (
+    CallStarted,
+    Event,
+    HumanAsked,
+    ModelReplied,
+    ModelRequested,
+    RunFinished,
+    StepEntered,
+)
 from sopwith.ir.procedure import Procedure
 from sopwith.run.state import State
 
