@@ -30,9 +30,9 @@ def test_steps_ways_and_handlers_are_drawn() -> None:
         "flowchart TD\n"
         "  begin(( )) --> s1\n"
         '  s1["1 · 查询余额<br/><small>hr.balance</small>"]\n'
-        '  s2{{"2 · sure"}}\n'
-        '  s3(["3 · done"])\n'
-        '  s4(["4 · Hand #34;over#34; #124; #60;b#62;now#60;/b#62;"])\n'
+        '  s2{{"1-1 1 · sure"}}\n'
+        '  s3(["1-1 2 · done"])\n'
+        '  s4(["1-2 1 · Hand #34;over#34; #124; #60;b#62;now#60;/b#62;"])\n'
         '  s1 -->|"left.days #62; 1"| s2\n'
         '  s1 -->|"otherwise"| s4\n'
         "  s1 -.-> s4\n"

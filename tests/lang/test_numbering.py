@@ -12,6 +12,7 @@ from tests.lang.strategies import SETTINGS, procedures
 from sopwith.ir.procedure import Procedure
 from sopwith.lang.graph import graph
 from sopwith.lang.numbering import label, numbers
+from sopwith.lang.routine_text import sayable
 
 
 def procedure(**ways: str) -> Procedure:
@@ -108,3 +109,8 @@ def test_the_graph_knows_cycles_and_order() -> None:
     order = found.order
     assert order.index("a") < order.index("b") < min(order.index("c"), order.index("d"))
     assert order.index("d") < order.index("e") < order.index("f")
+
+
+@given(procedures())
+def test_a_procedure_and_its_routine_text_have_the_same_numbers(procedure: Procedure) -> None:
+    assert numbers(procedure) == numbers(sayable(procedure))

@@ -5,7 +5,8 @@ Source of the form: the Routine paper (structural planning for enterprise agents
 step of the n-th branch of step X. `n` is the position of the edge that opens the branch, so numbers of
 branches and edges agree.
 
-- The start, joins (steps that several lead forward to) and handlers of errors are on the main line.
+- The start and joins (steps that several lead forward to) are on the main line. `on_error` opens no branch: what only
+  it leads to follows on the main line, so that a procedure and its Routine text have the same numbers.
 - A step with one successor that is no join continues its line, whatever the other edges go to. Several such
   successors open a branch each.
 - A file lists the arms of a step one after the other: what follows a branch's last step but is listed after
@@ -25,6 +26,9 @@ MAIN = ""
 
 def numbers(procedure: Procedure) -> dict[str, str]:
     """The number of every step, by its id, in the order of the graph."""
+    if any(step.on_error for step in procedure.steps.values()):
+        steps = {name: step.model_copy(update={"on_error": ()}) for name, step in procedure.steps.items()}
+        procedure = procedure.model_copy(update={"steps": steps})
     return _Numbering(procedure).number()
 
 
@@ -43,10 +47,7 @@ class _Numbering:
         self.graph: Graph = graph(procedure)
         self.position = {step: i for i, step in enumerate(procedure.steps)}
         self.before = _forward_predecessors(self.graph)
-        handlers = {e.to for s in procedure.steps.values() for e in s.on_error}
-        self.joins = (
-            {s for s in self.graph.order if len(self.before[s]) != 1} | handlers | set(self.graph.roots)
-        )
+        self.joins = {s for s in self.graph.order if len(self.before[s]) != 1} | set(self.graph.roots)
         self.line: dict[str, str] = {}
         self.opened_by: dict[str, str] = {}
         self.heads: dict[str, list[int]] = {}
