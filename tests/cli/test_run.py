@@ -241,6 +241,19 @@ def test_trace_events_fit_the_published_schema(triage: Command) -> None:
         assert [error.message for error in schema.iter_errors(json.loads(line))] == []
 
 
+def test_a_free_run_has_a_line_for_each_call(project: Command) -> None:
+    call = {"name": "orders__find", "arguments": {"text": "A-1001"}}
+    result = {"order_id": "A-1001", "message": "It is shipped."}
+    end = {"name": "finish", "arguments": {"outcome": "complete", "result": result}}
+    project.write("free.jsonl", "\n".join(json.dumps(line) for line in (call, call, end)))
+    ran = project(*FIND, "--grip", "free", "--model", "scripted:free.jsonl")
+    assert ran.code == ExitCode.OK, ran.err
+    assert json.loads(ran.out) == result
+    assert ran.err.count("orders.find ✓") == 2
+    assert "A-1001 · It is shipped." in ran.err
+    assert len(project("trace", "--json").document["path"]) == 3
+
+
 def test_the_request_may_come_from_a_file_or_stdin(project: Command) -> None:
     project.write("request.txt", "A-1001?")
     assert project("run", "procedure.yaml", "--request-file", "request.txt").code == ExitCode.OK

@@ -15,7 +15,7 @@ import sopwith
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.language import from_arguments, language
 from sopwith.cli.terminal import Terminal
-from sopwith.errors import Text
+from sopwith.errors import LANGUAGES, Text, UserError
 
 VERBS: dict[str, Text] = {
     "init": Text("make a new project with a small procedure that works", "新建一个可直接运行的小项目"),
@@ -60,7 +60,10 @@ class Verbs(TyperGroup):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         """Run the command line and exit with its code."""
         given = list(sys.argv[1:] if args is None else args)
-        terminal = Terminal(language(from_arguments(given), os.environ), "--json" in given)
+        wanted = from_arguments(given)
+        terminal = Terminal(language(wanted, os.environ), "--json" in given)
+        if wanted is not None and wanted not in LANGUAGES:
+            sys.exit(int(terminal.failed(_no_language(wanted))))
         extra |= {"standalone_mode": False, "obj": terminal, "prog_name": "sopwith"}
         _forgive_encodings()
         sys.exit(int(_code(super().main, given, terminal, extra)))
@@ -89,6 +92,13 @@ def _unread() -> ExitCode:
     """Whoever read stdout has seen enough (`| head`). Nothing may be written to it any more, not at exit either."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
     return ExitCode.OK
+
+
+def _no_language(wanted: str) -> UserError:
+    return UserError(
+        Text(f"--lang {wanted}: there is no such language", f"--lang {wanted}：没有这种语言"),
+        Text("write en or zh", "请写 en 或 zh"),
+    )
 
 
 def _exited(end: SystemExit) -> RuntimeError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -109,8 +110,9 @@ def remember(project: Project, data: Path, run: str) -> None:
         "budget": project.settings.budget.model_dump(exclude_none=True),
     }
     place = data / WHERE / f"{run}.json"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(json.dumps(noted, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    with suppress(OSError):  # a disk that takes nothing will say so when the run itself is written
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(json.dumps(noted, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def remembered(data: Path, run: str) -> dict[str, Any]:

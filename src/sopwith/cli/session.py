@@ -16,7 +16,7 @@ from sopwith.cli.connection import Connection
 from sopwith.cli.exit_code import ExitCode, of_status
 from sopwith.cli.progress import Progress
 from sopwith.cli.terminal import Terminal
-from sopwith.errors import Text
+from sopwith.errors import SopwithError, Text
 from sopwith.ir.event import Event, HumanAsked, Outcome, event_json
 from sopwith.ir.value import Json
 from sopwith.models.local import LocalModel
@@ -94,6 +94,13 @@ class Session:
             if self.terminal.json:
                 self.terminal.document({"run": self.run_id if self.began else None, "status": "interrupted"})
             return ExitCode.INTERRUPTED
+        except SopwithError:
+            self._still()
+            if self.began:
+                self.terminal.say(
+                    self.terminal.text(_LOOK).format(self.run_id, self.run_id, self._data_option())
+                )
+            raise
         finally:
             self._still()
             self.runner.run(connection.close())
