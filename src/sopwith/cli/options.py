@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,13 +19,17 @@ Mcp = Annotated[
 PolicyFile = Annotated[Path | None, typer.Option("--policy", metavar="FILE", help="The policy. 策略文件")]
 ModelSpec = Annotated[
     str | None,
-    typer.Option("--model", metavar="SPEC", help="local, openai:NAME, FILE.gguf, scripted:FILE. 模型"),
+    typer.Option("--model", metavar="SPEC", help="local, local:FILE.gguf, openai:NAME, scripted:FILE. 模型"),
 ]
 Data = Annotated[
     Path | None, typer.Option("--data", metavar="DIR", help="The data folder (.sopwith). 数据目录")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout. 输出一个 JSON 文档")]
 AsLines = Annotated[bool, typer.Option("--jsonl", help="One event a line on stdout. 每行一个事件")]
+HeldGrip = Annotated[
+    Literal["strict", "free"] | None,
+    typer.Option("--grip", help="How firmly the procedure holds the model. 约束程度"),
+]
 Lang = Annotated[str, typer.Option("--lang", metavar="en|zh", help="Language of messages. 消息语言")]
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers. 回答者")]
 

@@ -21,6 +21,7 @@ from sopwith.cli.options import (
     AsLines,
     By,
     Data,
+    HeldGrip,
     Lang,
     Mcp,
     ModelSpec,
@@ -71,21 +72,27 @@ def run(
     role: Annotated[
         list[str] | None, typer.Option("--role", metavar="ROLE", help="A role of theirs. 角色")
     ] = None,
-    grip: Annotated[
-        Grip | None, typer.Option("--grip", help="How firmly the procedure holds the model.")
-    ] = None,
+    grip: HeldGrip = None,
     model: ModelSpec = None,
     tools: Tools = None,
     mcp: Mcp = None,
     policy: PolicyFile = None,
     allow: Annotated[
         list[str] | None,
-        typer.Option("--allow", metavar="TOOL", help="Allow this tool, whatever the policy says."),
+        typer.Option(
+            "--allow", metavar="TOOL", help="Allow its writes, unless a rule says otherwise. 允许写"
+        ),
     ] = None,
-    budget_tokens: Annotated[int | None, typer.Option("--budget-tokens", min=0)] = None,
-    budget_model_calls: Annotated[int | None, typer.Option("--budget-model-calls", min=0)] = None,
-    budget_tool_calls: Annotated[int | None, typer.Option("--budget-tool-calls", min=0)] = None,
-    budget_seconds: Annotated[float | None, typer.Option("--budget-seconds", min=0)] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option("--budget-tokens", min=0, help="Tokens, at most. 上限")
+    ] = None,
+    budget_model_calls: Annotated[
+        int | None, typer.Option("--budget-model-calls", min=0, help="Model calls.")
+    ] = None,
+    budget_tool_calls: Annotated[
+        int | None, typer.Option("--budget-tool-calls", min=0, help="Tool calls.")
+    ] = None,
+    budget_seconds: Annotated[float | None, typer.Option("--budget-seconds", min=0, help="Seconds.")] = None,
     answer: Annotated[
         list[str] | None,
         typer.Option("--answer", metavar="JSON|TEXT", help="The answer to the next question. 回答"),
@@ -112,7 +119,7 @@ def run(
     asked = Asked(
         request=_request(request, request_file, bool(inputs or inputs_file)),
         inputs=_inputs(document.procedure, inputs or (), inputs_file),
-        grip=grip,
+        grip=None if grip is None else Grip(grip),
     )
     session = Session(terminal(context), asyncio.Runner(), list(answer or ()), as_lines, by)
     return start(session, project, document, asked)

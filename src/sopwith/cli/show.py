@@ -12,7 +12,7 @@ import typer
 
 from sopwith.cli.columns import cut, table
 from sopwith.cli.exit_code import ExitCode
-from sopwith.cli.options import AsJson, Lang, Mcp, Tools, new_verb
+from sopwith.cli.options import AsJson, HeldGrip, Lang, Mcp, Tools, new_verb
 from sopwith.cli.pairs import read_pairs
 from sopwith.cli.project import Options, find_project
 from sopwith.cli.prompt import INPUTS, as_json, as_text_blocks, prompts
@@ -62,7 +62,7 @@ def show(
         list[str] | None,
         typer.Option("--given", metavar="NAME=VALUE", help="With --prompt: a value, as JSON or text."),
     ] = None,
-    grip: Annotated[Grip | None, typer.Option("--grip", help="With --prompt: another grip.")] = None,
+    grip: HeldGrip = None,
     all_prompts: Annotated[
         bool, typer.Option("--prompts", help="List the prompt files with their hashes.")
     ] = False,
@@ -91,7 +91,16 @@ def show(
         values = read_pairs(given or ())
         if request is not None:
             values["request"] = request
-        return asyncio.run(_prompt(shown, file, Options(tools=tools or None, mcp=mcp), prompt, values, grip))
+        return asyncio.run(
+            _prompt(
+                shown,
+                file,
+                Options(tools=tools or None, mcp=mcp),
+                prompt,
+                values,
+                Grip(grip) if grip else None,
+            )
+        )
     if mermaid:
         shown.out(draw(procedure).rstrip("\n"))
     elif yaml:
