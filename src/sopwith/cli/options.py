@@ -21,6 +21,37 @@ ModelSpec = Annotated[
     str | None,
     typer.Option("--model", metavar="SPEC", help="local, local:FILE.gguf, openai:NAME, scripted:FILE. 模型"),
 ]
+RequestText = Annotated[str | None, typer.Option("--request", metavar="TEXT", help="What is asked for. 请求")]
+RequestFile = Annotated[
+    str | None, typer.Option("--request-file", metavar="FILE|-", help="The request from a file, or stdin.")
+]
+Inputs = Annotated[
+    list[str] | None, typer.Option("--inputs", metavar="NAME=VALUE", help="An input that is passed. 输入")
+]
+InputsFile = Annotated[
+    Path | None, typer.Option("--inputs-file", metavar="FILE.json", help="Inputs as one JSON object.")
+]
+PrincipalId = Annotated[str | None, typer.Option("--principal", metavar="ID", help="Who it is for. 主体")]
+Roles = Annotated[list[str] | None, typer.Option("--role", metavar="ROLE", help="A role of theirs. 角色")]
+Allowed = Annotated[
+    list[str] | None,
+    typer.Option("--allow", metavar="TOOL", help="Allow its writes, unless a rule says otherwise. 允许写"),
+]
+TokenLimit = Annotated[
+    int | None, typer.Option("--budget-tokens", min=0, metavar="N", help="Tokens, at most. 上限")
+]
+ModelLimit = Annotated[
+    int | None, typer.Option("--budget-model-calls", min=0, metavar="N", help="Model calls, at most.")
+]
+ToolLimit = Annotated[
+    int | None, typer.Option("--budget-tool-calls", min=0, metavar="N", help="Tool calls, at most.")
+]
+TimeLimit = Annotated[
+    float | None, typer.Option("--budget-seconds", min=0, metavar="S", help="Seconds, at most.")
+]
+Answers = Annotated[
+    list[str] | None, typer.Option("--answer", metavar="JSON|TEXT", help="The answer to what it asks. 回答")
+]
 Data = Annotated[
     Path | None, typer.Option("--data", metavar="DIR", help="The data folder (.sopwith). 数据目录")
 ]

@@ -11,7 +11,19 @@ import typer
 from sopwith.cli.answer import read_answer
 from sopwith.cli.connection import find_run, open_again, open_log, pinned
 from sopwith.cli.exit_code import ExitCode
-from sopwith.cli.options import AsJson, AsLines, By, Data, Lang, Mcp, ModelSpec, PolicyFile, Tools, new_verb
+from sopwith.cli.options import (
+    Answers,
+    AsJson,
+    AsLines,
+    By,
+    Data,
+    Lang,
+    Mcp,
+    ModelSpec,
+    PolicyFile,
+    Tools,
+    new_verb,
+)
 from sopwith.cli.project import Options, Project, remembered
 from sopwith.cli.run import unusual
 from sopwith.cli.session import Session, question, user
@@ -31,10 +43,7 @@ verb = new_verb()
 def resume(
     context: typer.Context,
     run: Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning. 运行编号")],
-    answer: Annotated[
-        list[str] | None,
-        typer.Option("--answer", metavar="JSON|TEXT", help="The answer to what it asks. 回答"),
-    ] = None,
+    answer: Answers = None,
     by: By = "",
     model: ModelSpec = None,
     tools: Tools = None,

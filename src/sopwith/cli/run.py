@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -17,19 +17,10 @@ from sopwith.cli.answer import read_answer
 from sopwith.cli.connection import Connection, open_for
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import (
-    AsJson,
-    AsLines,
-    By,
-    Data,
-    HeldGrip,
-    Lang,
-    Mcp,
-    ModelSpec,
-    PolicyFile,
-    ProcedureFile,
-    Tools,
+    Allowed, Answers, AsJson, AsLines, By, Data, HeldGrip, Inputs, InputsFile, Lang, Mcp, ModelLimit, ModelSpec,
+    PolicyFile, PrincipalId, ProcedureFile, RequestFile, RequestText, Roles, TimeLimit, TokenLimit, ToolLimit, Tools,
     new_verb,
-)
+)  # fmt: skip
 from sopwith.cli.pairs import split_pairs
 from sopwith.cli.project import Options, Project, find_project, remember
 from sopwith.cli.session import Session
@@ -53,50 +44,23 @@ STDIN = "-"
 def run(
     context: typer.Context,
     procedure: ProcedureFile,
-    request: Annotated[
-        str | None, typer.Option("--request", metavar="TEXT", help="What is asked for. 请求")
-    ] = None,
-    request_file: Annotated[
-        str | None,
-        typer.Option("--request-file", metavar="FILE|-", help="The request from a file, or stdin."),
-    ] = None,
-    inputs: Annotated[
-        list[str] | None, typer.Option("--inputs", metavar="NAME=VALUE", help="An input that is passed. 输入")
-    ] = None,
-    inputs_file: Annotated[
-        Path | None, typer.Option("--inputs-file", metavar="FILE.json", help="Inputs as one JSON object.")
-    ] = None,
-    principal: Annotated[
-        str | None, typer.Option("--principal", metavar="ID", help="Who it is for. 主体")
-    ] = None,
-    role: Annotated[
-        list[str] | None, typer.Option("--role", metavar="ROLE", help="A role of theirs. 角色")
-    ] = None,
+    request: RequestText = None,
+    request_file: RequestFile = None,
+    inputs: Inputs = None,
+    inputs_file: InputsFile = None,
+    principal: PrincipalId = None,
+    role: Roles = None,
     grip: HeldGrip = None,
     model: ModelSpec = None,
     tools: Tools = None,
     mcp: Mcp = None,
     policy: PolicyFile = None,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow", metavar="TOOL", help="Allow its writes, unless a rule says otherwise. 允许写"
-        ),
-    ] = None,
-    budget_tokens: Annotated[
-        int | None, typer.Option("--budget-tokens", min=0, help="Tokens, at most. 上限")
-    ] = None,
-    budget_model_calls: Annotated[
-        int | None, typer.Option("--budget-model-calls", min=0, help="Model calls.")
-    ] = None,
-    budget_tool_calls: Annotated[
-        int | None, typer.Option("--budget-tool-calls", min=0, help="Tool calls.")
-    ] = None,
-    budget_seconds: Annotated[float | None, typer.Option("--budget-seconds", min=0, help="Seconds.")] = None,
-    answer: Annotated[
-        list[str] | None,
-        typer.Option("--answer", metavar="JSON|TEXT", help="The answer to the next question. 回答"),
-    ] = None,
+    allow: Allowed = None,
+    budget_tokens: TokenLimit = None,
+    budget_model_calls: ModelLimit = None,
+    budget_tool_calls: ToolLimit = None,
+    budget_seconds: TimeLimit = None,
+    answer: Answers = None,
     by: By = "",
     data: Data = None,
     as_json: AsJson = False,
