@@ -40,7 +40,7 @@ check: .venv/.dev-stamp
 	@echo "== format"
 	@$(BIN)/ruff format --check --quiet .
 	@echo "== types"
-	@$(BIN)/basedpyright
+	@$(BIN)/basedpyright --pythonpath $(BIN)/python
 	@echo "== layers"
 	@$(BIN)/lint-imports --no-logo
 
