@@ -17,8 +17,29 @@ from sopwith.cli.answer import read_answer
 from sopwith.cli.connection import Connection, open_for
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import (
-    Allowed, Answers, AsJson, AsLines, By, Data, HeldGrip, Inputs, InputsFile, Lang, Mcp, ModelLimit, ModelSpec,
-    PolicyFile, PrincipalId, ProcedureFile, RequestFile, RequestText, Roles, TimeLimit, TokenLimit, ToolLimit, Tools,
+    Allowed,
+    Answers,
+    AsJson,
+    AsLines,
+    By,
+    Data,
+    HeldGrip,
+    Inputs,
+    InputsFile,
+    Lang,
+    Mcp,
+    ModelLimit,
+    ModelSpec,
+    PolicyFile,
+    PrincipalId,
+    ProcedureFile,
+    RequestFile,
+    RequestText,
+    Roles,
+    TimeLimit,
+    TokenLimit,
+    ToolLimit,
+    Tools,
     new_verb,
 )  # fmt: skip
 from sopwith.cli.pairs import split_pairs
