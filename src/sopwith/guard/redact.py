@@ -83,6 +83,8 @@ class Redactor:
     def _collect(self, value: Json, found: list[Secret]) -> None:
         """Find the secrets in `value`, and see that each has a placeholder."""
         self._search(value, found)
+        if not found:
+            return
         new = [secret for secret in dict.fromkeys(found) if secret not in self._known]
         if new:
             self._known.update(zip(new, self._vault.keep(self._run, new), strict=True))
@@ -94,11 +96,12 @@ class Redactor:
                 found.extend(Secret(kind, json.dumps(value[start:end])) for start, end, kind in spans)
         elif isinstance(value, dict):
             for key, item in cast("dict[str, Json]", value).items():
-                self._search(key, found)
-                named = _named_secret(key, item)
+                if key not in self._clean:
+                    self._search(key, found)
+                named = _named_secret(key, item) if _is_secret_name(key) else None
                 if named is not None:
                     found.append(named)
-                else:
+                elif item is not None:
                     self._search(item, found)
         elif isinstance(value, list | tuple):
             for item in cast("list[Json]", value):
@@ -109,14 +112,21 @@ class Redactor:
                 found.append(numbered)
 
     def _spans(self, text: str) -> list[Span]:
-        if text in self._clean or (self._marks is not None and self._marks.isdisjoint(text)):
+        if text in self._clean:
+            return []
+        if self._marks is not None and self._marks.isdisjoint(text):
+            self._remember(text)
             return []
         spans = self._scan(text)
         if spans:
             return self._with_gaps(text, spans)
+        self._remember(text)
+        return spans
+
+    def _remember(self, text: str) -> None:
+        """That nothing is found in `text`."""
         if len(text) <= _SHORT and len(self._clean) < _MOST:
             self._clean.add(text)
-        return spans
 
     def _scan(self, text: str) -> list[Span]:
         spans = find(text, self._rules, DIGIT_RULES)
@@ -234,8 +244,11 @@ def _may_hold_placeholders(value: Json) -> bool:
     if isinstance(value, str):
         return "<" in value
     if isinstance(value, dict):
-        items = cast("dict[str, Json]", value).items()
-        return any("<" in key or _may_hold_placeholders(item) for key, item in items)
-    if isinstance(value, list | tuple):
-        return any(map(_may_hold_placeholders, cast("list[Json]", value)))
+        for key, item in cast("dict[str, Json]", value).items():
+            if "<" in key or _may_hold_placeholders(item):
+                return True
+    elif isinstance(value, list | tuple):
+        for item in cast("list[Json]", value):
+            if _may_hold_placeholders(item):
+                return True
     return False

@@ -8,9 +8,9 @@ Hashes of parts of a prompt, of procedures and of long values are digests of blo
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.usage import Budget, Usage
@@ -30,6 +30,8 @@ class Phase(StrEnum):
     OUTPUT = "OUTPUT"
     ESCALATE = "ESCALATE"
 
+    __hash__ = str.__hash__  # the one of enums is written in Python, and phases are looked up for every event
+
 
 Verdict = Literal["allow", "deny", "ask"]
 Purpose = Literal["inputs", "arguments", "returns", "judge", "answer", "free"]
@@ -39,7 +41,8 @@ OutcomeKind = Literal["completed", "escalated", "denied", "exhausted", "cancelle
 class Body(BaseModel):
     """The base of all event bodies."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+    # A class is built when it is first used: most runs meet half of them, and all would double an import.
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants", defer_build=True)
 
 
 class Principal(Body):
@@ -339,15 +342,6 @@ BODIES: tuple[type[Body], ...] = (
 )  # fmt: skip
 """Every kind of event. A new kind is a class above and a name here."""
 
-AnyBody = Annotated[
-    RunStarted | PhaseEntered | RequestScreened | ProcedureSelected | InputsBound | StepEntered | ModelRequested
-    | ModelReplied | ReplyRepaired | ReplyRejected | CallProposed | CallJudged | CallStarted | CallFinished
-    | ValueStored | CheckRan | EdgeTaken | StepFailed | HumanAsked | HumanAnswered | TimeoutPassed | ResultLate
-    | AlertRaised | RunSuspended | RunResumed | RunFinished | FeedbackGiven,
-    Field(discriminator="kind"),
-]  # fmt: skip
-
-BODY_ADAPTER: TypeAdapter[Any] = TypeAdapter(AnyBody)
 _BY_KIND: dict[str, type[Body]] = {str(b.model_fields["kind"].default): b for b in BODIES}
 KINDS: tuple[str, ...] = tuple(_BY_KIND)
 

@@ -23,19 +23,6 @@ class Usage(BaseModel):
         """All tokens, each counted once."""
         return self.input + self.cached + self.cache_write + self.output
 
-    def and_call(self, reply: Usage) -> Usage:
-        """These counters after one more model call that used the tokens of `reply`."""
-        if not reply.tokens:
-            return self.model_copy(update={"model_calls": self.model_calls + 1})
-        return Usage(
-            input=self.input + reply.input,
-            cached=self.cached + reply.cached,
-            cache_write=self.cache_write + reply.cache_write,
-            output=self.output + reply.output,
-            model_calls=self.model_calls + 1,
-            tool_calls=self.tool_calls,
-        )
-
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             input=self.input + other.input,

@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 from sopwith.errors import ExpressionError, Text
@@ -25,7 +26,7 @@ MAX_TOKENS = 512
 """Tokens of one reply, at most."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form:
     """The form of a reply: one action with its schema, or one of the labels, or prose.
 
@@ -39,6 +40,7 @@ class Form:
     labels: Labels | None = None
     group: tuple[CompiledEdge, ...] = ()
 
+    @cached_property
     def to_read(self) -> ModelRequest:
         """A request without a prompt, for reading the reply strictly."""
         empty = Prompt("", (), "")

@@ -14,6 +14,7 @@ from sopwith.ir.value import Json, digest
 from sopwith.lang.machine import CompiledEdge, Machine, Node
 from sopwith.lang.routine_text import write_routine
 from sopwith.models.port import Action, Turn
+from sopwith.run.lifecycle import LIFECYCLE, STEP_SECONDS
 from sopwith.run.preview import as_text, is_long, preview
 from sopwith.run.prompt_file import PromptFile, prompt_file
 from sopwith.tools.names import alias
@@ -65,6 +66,7 @@ class Book:
         self.forms: dict[tuple[str, str], Any] = {}
         """The forms of replies that are the same in every run, as `asking` makes them."""
         self._turn_blobs: dict[int, tuple[bytes, str]] = {}
+        self._tails: dict[tuple[str, str], tuple[str, str]] = {}
         self._constraints: dict[str, dict[str, Json]] = {}
 
     def file(self, name: str) -> PromptFile:
@@ -135,6 +137,13 @@ class Book:
             if node.kind == "free"
         ][:1]
         return tuple(sorted((*tools, *synthetic), key=lambda action: action.name))
+
+    @cached_property
+    def shortest_limit(self) -> int:
+        """The shortest of all limits of time, in microseconds: no younger run has outlasted any."""
+        phases = [rule.seconds for rule in LIFECYCLE.values()]
+        steps = [node.step.timeout or STEP_SECONDS for node in self.machine.nodes.values()]
+        return int(1e6 * min(*phases, *steps, self.procedure.timeout or STEP_SECONDS))
 
     def wire(self, tool: str) -> str:
         """The wire name of a tool."""
@@ -220,16 +229,37 @@ class Book:
 
         `said` takes the place of the step's words where they hold expressions.
         """
-        lines = "\n".join(f"{name}: {harmless(as_text(_short(value)))}" for name, value in variables.items())
+        lines = "\n".join(
+            [f"{name}: {harmless(as_text(_short(value)))}" for name, value in variables.items()]
+        )
+        key = (node.step.id, purpose)
+        around = self._tails.get(key)
+        if around is None or said is not None:
+            around = self._around(node, purpose, labels, said, constraint)
+            if said is None and not node.dynamic_enums:
+                self._tails[key] = around
+        before, after = around
+        return f"{before}{lines}{after}"
+
+    def _around(
+        self,
+        node: Node,
+        purpose: str,
+        labels: Labels | None,
+        said: str | None,
+        constraint: Mapping[str, Json] | None,
+    ) -> tuple[str, str]:
+        """The tail before and after its variables."""
         number = self.machine.numbers.get(node.step.id, "")
         words = step_words(node, purpose, said)
         if labels is not None:
-            return self.file("choice").fill(variables=lines, number=number, step=words, labels=labels.lines())
+            lines = labels.lines()
+            return self.file("choice").around("variables", number=number, step=words, labels=lines)
         if purpose == "answer":
-            return self.file("answer").fill(variables=lines, number=number, step=words)
+            return self.file("answer").around("variables", number=number, step=words)
         fields = describe_fields(constraint or self.constraint(node))
-        return self.file("action").fill(
-            variables=lines, number=number, step=words, action=self.action_name(node), fields=fields
+        return self.file("action").around(
+            "variables", number=number, step=words, action=self.action_name(node), fields=fields
         )
 
     def returns_choice(self, node: Node) -> Labels:

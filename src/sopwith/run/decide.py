@@ -7,7 +7,6 @@ from sopwith.guard.budget import exceeded
 from sopwith.ir.event import Outcome, Phase
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import ErrorData
-from sopwith.ir.usage import Budget
 from sopwith.ir.value import Json
 from sopwith.models.reply import read_reply
 from sopwith.run.asking import inputs_form, inputs_request
@@ -75,7 +74,7 @@ def _plan(book: Book, state: State, values: Values) -> Decision:
     form = inputs_form(missing)
     if cursor is None or cursor.reply is None:
         return AskModel("inputs", inputs_request(book, form, state))
-    reading = read_reply(form.to_read(), cursor.reply.as_reply())
+    reading = read_reply(form.to_read, cursor.reply)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
     return BindInputs({**state.given, **reading.value})
@@ -150,7 +149,10 @@ def _out_of_time(book: Book, state: State) -> Decision:
 
 def _within_budget(book: Book, state: State, decision: Decision) -> Decision:
     """`decision`, unless it would go beyond a limit. Decisions that cost nothing are always allowed."""
-    if not isinstance(decision, AskModel | StartCall) or state.budget == _UNLIMITED:
+    if not isinstance(decision, (AskModel, StartCall)):
+        return decision
+    budget = state.budget
+    if budget.tokens is budget.model_calls is budget.tool_calls is budget.seconds is None:
         return decision
     seconds = (state.at - state.started_at - state.waited) / 1e6
     needed = ("tokens", "model_calls") if isinstance(decision, AskModel) else ("tool_calls",)
@@ -159,8 +161,6 @@ def _within_budget(book: Book, state: State, decision: Decision) -> Decision:
         return decision
     return Finish(Outcome(kind="exhausted", packet=packet(book, state, limit=limit)))
 
-
-_UNLIMITED = Budget()
 
 _PHASES = {
     Phase.RECEIVE: _receive,

@@ -216,7 +216,7 @@ def _free_call(book: Book, node: Node, state: State, cursor: Cursor, values: Val
 def _reading(form: Form, cursor: Cursor) -> Reading | None:
     if cursor.reply is None:
         return None
-    return read_reply(form.to_read(), cursor.reply.as_reply())
+    return read_reply(form.to_read, cursor.reply)
 
 
 def _render(book: Book, template: Any, state: State, convert: Callable[[Any], Json]) -> Json:

@@ -39,8 +39,9 @@ from sopwith.ir.event import (
     ValueStored,
 )
 from sopwith.ir.tool import Effect, ErrorData
-from sopwith.ir.value import Json, canonical
+from sopwith.ir.value import Json, canonical, digest
 from sopwith.models.port import Model
+from sopwith.run.begun import Begun
 from sopwith.run.book import Book
 from sopwith.run.decide import decide
 from sopwith.run.decision import (
@@ -65,7 +66,7 @@ from sopwith.run.decision import (
 from sopwith.run.journal import Clock, Journal
 from sopwith.run.lifecycle import LIFECYCLE, MODEL_SECONDS, STEP_SECONDS
 from sopwith.run.packet import packet
-from sopwith.run.state import State
+from sopwith.run.state import Cursor, State
 from sopwith.run.values import Values
 from sopwith.tools.catalogue import Catalogue
 
@@ -132,6 +133,8 @@ class Driver:
         if state.outcome is not None or state.suspended_at is not None:
             return
         now = max(self.around.clock(), state.at)
+        if now - state.started_at <= self.book.shortest_limit:
+            return
         cursor = state.cursor
         if cursor is not None and cursor.step and cursor.timed_out is None and cursor.failed is None:
             limit = self.step_limit(cursor.step)
@@ -218,8 +221,11 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
     seconds = _model_seconds(driver)
     began = time.perf_counter()
     try:
-        async with asyncio.timeout(seconds):
-            reply = await model.complete(decision.request)
+        begun = Begun(model.complete(decision.request))
+        if not begun.done:
+            async with asyncio.timeout(seconds):
+                await begun
+        reply = await begun
     except TimeoutError:
         driver.pass_limit("step", round(seconds, 3))
         return
@@ -272,9 +278,7 @@ async def _start_call(driver: Driver, decision: StartCall) -> None:
     """Propose, judge, and start where that is allowed. What is judged is what runs, byte for byte."""
     journal, around = driver.journal, driver.around
     state, tool = journal.state, decision.tool
-    cursor = state.cursor
-    instance = cursor.instance if cursor is not None else ""
-    plain = canonical(decision.arguments)
+    cursor = state.cursor or Cursor("", 1, state.at)
     cause = None
     if not decision.proposed:
         _repaired(driver, decision.repairs)
@@ -283,28 +287,24 @@ async def _start_call(driver: Driver, decision: StartCall) -> None:
                 tool=tool.name,
                 arguments=driver.redact(decision.arguments),
                 by=decision.by,
-                overruled=driver.redact(decision.overruled),
+                overruled=driver.redact(decision.overruled) if decision.overruled else {},
             )
         )
-    verdict = None if journal.state.cursor is None else journal.state.cursor.verdict
-    if verdict is None or decision.attempt > 1:
-        facts = CallFacts(state.principal, tool, decision.arguments, cursor.step if cursor else "", state.run)
-        judgement = around.policy.judge(facts)
-        judged = around.redactor.keyed_hash(f"{instance}\n{tool.name}\n".encode() + plain)
-        cause = journal.emit(
-            CallJudged(verdict=judgement.verdict, rule=judgement.rule, arguments=judged), cause
-        )
-        approved = journal.state.cursor is not None and journal.state.cursor.approved is True
-        if judgement.verdict != "allow" and not (judgement.verdict == "ask" and approved):
+    known = decision.proposed and decision.attempt == 1 and cursor.verdict is not None
+    judged = cursor.judged if known else None
+    if judged is None:
+        facts = CallFacts(state.principal, tool, decision.arguments, cursor.step, state.run)
+        verdict, rule = around.policy.judge(facts)
+        what = f"{cursor.instance}\n{tool.name}\n".encode() + canonical(decision.arguments)
+        judged = around.redactor.keyed_hash(what)
+        cause = journal.emit(CallJudged(verdict=verdict, rule=rule, arguments=judged), cause)
+        if verdict != "allow" and not (verdict == "ask" and decision.proposed and cursor.approved):
             return
-    number = (
-        f"{state.calls}"
-        if cursor is not None and driver.book.machine.nodes[cursor.step].kind == "free"
-        else ""
-    )
-    key = around.redactor.keyed_hash(f"{state.run}\n{instance}\n{number}\n{tool.name}\n".encode() + plain)
-    if cursor is not None and decision.proposed and cursor.key is not None:
-        key = cursor.key
+    key = cursor.key if decision.proposed else None
+    if key is None:
+        # `judged` covers the step, the tool and the arguments, and nobody can guess arguments from it.
+        number = state.calls if driver.book.machine.nodes[cursor.step].kind == "free" else ""
+        key = digest(f"{state.run}\n{number}\n{judged}".encode())[:32]
     journal.emit(CallStarted(tool=tool.name, effect=tool.effect, key=key, attempt=decision.attempt), cause)
 
 
@@ -355,7 +355,7 @@ async def _take_edge(driver: Driver, decision: TakeEdge) -> None:
             to=decision.edge.edge.to, by=decision.by, label=decision.label, confidence=decision.confidence
         )
     )
-    await journal.flush()
+    await journal.end_step()
     _enter(driver, decision.edge.edge.to, decision.visit, cause)
 
 

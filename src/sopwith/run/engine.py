@@ -22,7 +22,7 @@ from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import ToolSpec
 from sopwith.ir.usage import Budget
-from sopwith.ir.value import Json, storable
+from sopwith.ir.value import Json, digest, storable
 from sopwith.lang.check import check
 from sopwith.lang.compile import compile_procedure
 from sopwith.lang.document import Document
@@ -89,7 +89,8 @@ class Engine:
         self._subscribers: list[Subscriber] = []
         self._books: dict[tuple[str, str | None], Book] = {}
         self._specs: dict[str, ToolSpec] | None = None
-        self._tools_blob = b"[]"
+        self._tools_blob = _pinned([])
+        self._procedure_blobs: dict[str, _Blob] = {}
         self._rules_blob = _pinned(
             {"policy": self._policy.to_data(), "screen": self._screen.rules.model_dump(mode="json")}
         )
@@ -128,6 +129,7 @@ class Engine:
             if errors:
                 raise ProcedureError(_BROKEN, _BROKEN_HINT, errors)
             self._checked = {d.procedure.id: d.procedure for d in self._documents}
+            self._procedure_blobs = {name: _pinned(each.to_data()) for name, each in self._checked.items()}
             self._tools_blob = _pinned([spec.model_dump(mode="json") for spec in specs.values()])
             self._specs = specs
         return self._checked
@@ -160,9 +162,9 @@ class Engine:
         journal.emit(
             RunStarted(
                 procedure_id=chosen.id,
-                procedure=journal.keep(_pinned(chosen.to_data())),
-                tools=journal.keep(self._tools_blob),
-                policy=journal.keep(self._rules_blob),
+                procedure=journal.keep(*self._procedure_blobs[chosen.id]),
+                tools=journal.keep(*self._tools_blob),
+                policy=journal.keep(*self._rules_blob),
                 prompts=prompts_digest(book.language),
                 model=self._model.id if self._model is not None else "none",
                 principal=who,
@@ -292,7 +294,9 @@ class Engine:
         reveal = driver.around.redactor.reveal
         outcome = None
         if state.outcome is not None:
-            outcome = Outcome.model_validate(reveal(state.outcome.model_dump(mode="json")))
+            told = state.outcome.model_dump(mode="json")
+            true = reveal(told)
+            outcome = state.outcome if true is told else Outcome.model_validate(true)
         question = None
         if state.cursor is not None and state.cursor.question is not None:
             asked = next(e for e in reversed(events) if e.body.kind == "human.asked")
@@ -308,9 +312,14 @@ def _document(item: ProcedureLike) -> Document:
     return read(item)
 
 
-def _pinned(value: Any) -> bytes:
+_Blob = tuple[bytes, str]
+"""What is stored apart from the events, and its digest."""
+
+
+def _pinned(value: Any) -> _Blob:
     """JSON in the given order: steps are numbered, and properties generated, in it also after a resume."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return data, digest(data)
 
 
 def _vault_for(log: Log) -> Vault:

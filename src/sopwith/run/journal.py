@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,12 +21,18 @@ Subscriber = Callable[[Event, State], None]
 Clock = Callable[[], int]
 """Microseconds since 1970 UTC."""
 
+BATCH = 64
+"""So many events are appended at the latest when a step ends."""
+
+BATCH_SECONDS = 0.05
+"""So long an event waits at most to be appended, also while a model or a tool is at work."""
+
 
 class Journal:
     """Makes the events of one run. `events` are those made here, without their hashes; `flush` appends the new ones.
 
-    The events of a step that only read are appended in one transaction when it ends: what a crash can lose is only
-    what may be done again.
+    The events of steps that only read are appended together: `BATCH` of them, or those of the last `BATCH_SECONDS`.
+    What a crash can lose is only what may be done again.
     """
 
     def __init__(
@@ -40,6 +48,9 @@ class Journal:
         self._pending: list[Event] = []
         self._blobs: dict[str, bytes] = {}
         self._known: dict[str, bytes] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._appending = asyncio.Lock()
+        self._late: asyncio.Task[None] | None = None
 
     @property
     def state(self) -> State:
@@ -62,20 +73,23 @@ class Journal:
             event = Event(self.task, self.run, 1, self._clock(), Phase.RECEIVE, None, cause, body)
             state = begin(event)
         else:
+            at = self._clock()
+            if at < state.at:
+                at = state.at
             cursor = state.cursor
             if step is None and cursor is not None and cursor.step:
                 step = cursor.instance
             phase = body.name if isinstance(body, PhaseEntered) else state.phase
-            event = Event(
-                self.task, self.run, state.seq + 1, max(self._clock(), state.at), phase, step, cause, body
-            )
+            event = Event(self.task, self.run, state.seq + 1, at, phase, step, cause, body)
             state = fold(state, event)
         self._state = state
         self.events.append(event)
         self._pending.append(event)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(BATCH_SECONDS, self._flush_late)
         for subscriber in self._subscribers:
             subscriber(event, state)
-        return event.seq
+        return state.seq
 
     def keep(self, data: bytes, name: str | None = None) -> str:
         """Keep `data` as a blob, to be appended with the next events. Returns its digest."""
@@ -104,7 +118,27 @@ class Journal:
 
     async def flush(self, *, durable: bool = False) -> None:
         """Append what is pending. On an error nothing is appended, and nothing is forgotten."""
-        if self._pending:
-            await self._log.append(self.run, self._pending, self._blobs, durable=durable)
-            self._pending = []
-            self._blobs = {}
+        async with self._appending:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            # A copy: while the log waits for its turn, the run may go on.
+            events, blobs = self._pending[:], dict(self._blobs)
+            if events:
+                await self._log.append(self.run, events, blobs, durable=durable)
+                del self._pending[: len(events)]
+                for name in blobs:
+                    del self._blobs[name]
+
+    async def end_step(self) -> None:
+        """Append what is pending when it is enough for a batch."""
+        if len(self._pending) >= BATCH:
+            await self.flush()
+
+    def _flush_late(self) -> None:
+        self._late = asyncio.get_running_loop().create_task(self._try_to_flush())
+
+    async def _try_to_flush(self) -> None:
+        # Nothing is forgotten: the driver appends it next, and gets the error.
+        with contextlib.suppress(Exception):
+            await self.flush()

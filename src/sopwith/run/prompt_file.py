@@ -25,6 +25,11 @@ class PromptFile:
         """The text with its names replaced."""
         return self.text.format_map(values)
 
+    def around(self, hole: str, **values: str) -> tuple[str, str]:
+        """The text before and after `{hole}`, with the other names replaced: for a text that differs in one place."""
+        before, _, after = self.text.partition(f"{{{hole}}}")
+        return before.format_map(values), after.format_map(values)
+
 
 @cache
 def prompt_file(name: str, language: str) -> PromptFile:

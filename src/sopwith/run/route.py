@@ -36,13 +36,14 @@ def route(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
         return _otherwise(book, node, state, cursor)
     judged: CompiledEdge | None = None
     confidence: float | None = None
-    group = tuple(edge for edge in node.edges if edge.kind == "judge")
+    group: tuple[CompiledEdge, ...] = ()
     for edge in node.edges:
         if edge.kind == "when":
             if _true(edge, book, state, values):
                 return _take(book, state, edge, "when", edge.edge.when, confidence)
         elif edge.kind == "judge":
-            if edge is group[0]:
+            if not group:
+                group = tuple(other for other in node.edges if other.kind == "judge")
                 chosen = _judged(book, node, group, state, cursor, values)
                 if not isinstance(chosen, tuple):
                     return chosen
@@ -79,7 +80,7 @@ def _judged(
     form = judge_form(book, group)
     if cursor.reply is None:
         return AskModel("judge", request_of(book, node, form, state, values), node.step.model)
-    reading = read_reply(form.to_read(), cursor.reply.as_reply())
+    reading = read_reply(form.to_read, cursor.reply)
     if reading.error is not None:
         text = cursor.reply.text
         final = len(cursor.rejections) + 1 >= REPLY_TRIES or text == cursor.rejected_text

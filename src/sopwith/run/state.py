@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from sopwith.ir.event import Outcome, Phase, Principal, Purpose, Verdict
 from sopwith.ir.tool import Effect, ErrorData
@@ -26,30 +26,17 @@ Stored = Any
 """A stored value: plain JSON with placeholders, or a `Reference`."""
 
 
+_NOTHING = Usage()
+
+
 class _Changed:
     """`changed(**fields)`: a copy with other values, several times cheaper than `dataclasses.replace`."""
 
     def changed(self, **fields: Any) -> Self:
         """A copy of this with `fields` replaced."""
         copy = object.__new__(type(self))
-        copy.__dict__.update(self.__dict__)
-        copy.__dict__.update(fields)
+        object.__setattr__(copy, "__dict__", self.__dict__ | fields)
         return copy
-
-
-@dataclass(frozen=True)
-class Reply(_Changed):
-    """A reply of the model that has not been acted on yet."""
-
-    text: str
-    name: str | None
-    extra: tuple[str, ...]
-    confidence: float | None
-    finish: Literal["stop", "length", "tool_calls", "other"]
-
-    def as_reply(self) -> ModelReply:
-        """The reply as the port gave it, for strict reading."""
-        return ModelReply(self.text, self.name, self.extra, self.confidence, finish=self.finish)
 
 
 @dataclass(frozen=True)
@@ -61,7 +48,8 @@ class Cursor(_Changed):
     entered_at: int
     asked: Purpose | None = None
     """A model request without a reply."""
-    reply: Reply | None = None
+    reply: ModelReply | None = None
+    """A reply of the model that has not been acted on yet."""
     rejections: tuple[ErrorData, ...] = ()
     rejected_text: str | None = None
     confidence: float | None = None
@@ -163,8 +151,10 @@ class State(_Changed):
     """The tail of the open exchange of a transcript."""
     calls: int = 0
     """Tool calls that were started."""
-    used: Usage = field(default_factory=Usage)
-    """Tokens and model calls so far; `usage` adds the tool calls."""
+    used: Usage = _NOTHING
+    """Tokens so far; `usage` adds the calls."""
+    replies: int = 0
+    """Model calls that were answered."""
     verified: bool | None = None
     """How the checks of the procedure and its output came out."""
     timed_out: tuple[str, float] | None = None
@@ -174,7 +164,7 @@ class State(_Changed):
     @property
     def usage(self) -> Usage:
         """What the run has used so far."""
-        return self.used.model_copy(update={"tool_calls": self.calls})
+        return self.used.model_copy(update={"model_calls": self.replies, "tool_calls": self.calls})
 
     @property
     def status(self) -> str:

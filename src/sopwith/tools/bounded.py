@@ -25,17 +25,24 @@ class Bounded:
         if seconds is None:
             return await coroutine
         # Not asyncio.timeout: that waits for a coroutine that catches its own cancellation.
-        task = asyncio.create_task(_outcome(coroutine))
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[_Outcome | None] = loop.create_future()
+        task = loop.create_task(_run(coroutine, ended))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        timer = loop.call_later(seconds, _end, ended, None)
+        outcome: _Outcome | None = None
         try:
-            await asyncio.wait((task,), timeout=seconds)
+            outcome = await ended
         finally:
-            if not task.done():
+            timer.cancel()
+            if outcome is None:
+                task.add_done_callback(self._tasks.discard)
                 task.cancel()
-        if not task.done():
+            else:
+                self._tasks.discard(task)
+        if outcome is None:
             raise OutOfTime
-        value, error = task.result()
+        value, error = outcome
         if error is not None:
             raise error
         return cast("T", value)
@@ -50,9 +57,17 @@ class Bounded:
             await asyncio.wait(left, timeout=_CLOSE_SECONDS)
 
 
-async def _outcome(coroutine: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+_Outcome = tuple[Any, BaseException | None]
+
+
+async def _run(coroutine: Coroutine[Any, Any, Any], ended: asyncio.Future[_Outcome | None]) -> None:
     # As data: a task that raises SystemExit ends the loop, one that fails late complains that nobody asked.
     try:
-        return await coroutine, None
-    except (Exception, SystemExit) as error:
-        return None, error
+        _end(ended, (await coroutine, None))
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
+        _end(ended, (None, error))
+
+
+def _end(ended: asyncio.Future[_Outcome | None], outcome: _Outcome | None) -> None:
+    if not ended.done():
+        ended.set_result(outcome)

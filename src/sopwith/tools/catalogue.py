@@ -41,7 +41,9 @@ class Catalogue:
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
     ) -> ToolResult:
         """Call a tool at its source; see `ToolSource.call`."""
-        if name not in await self.specs():
+        if self._specs is None:
+            await self.specs()
+        if name not in self._source_of:
             return ToolResult(error=ErrorData(code="unknown_tool", message=f"there is no tool {name}"))
         return await self._source_of[name].call(name, arguments, key=key, seconds=seconds)
 

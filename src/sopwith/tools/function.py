@@ -141,6 +141,7 @@ class _Tool:
     spec: ToolSpec
     signature: Signature
     inline: bool
+    is_async: bool
 
 
 class FunctionSource:
@@ -186,8 +187,10 @@ class FunctionSource:
             return _failed("invalid_arguments", error.message.en)
         if found.signature.takes_key:
             given = {**given, KEY: key}
-        limits = [limit for limit in (seconds, found.spec.timeout) if limit is not None]
-        return await self._outcome(found, given, min(limits, default=None))
+        limit = found.spec.timeout
+        if limit is None or (seconds is not None and seconds < limit):
+            limit = seconds
+        return await self._outcome(found, given, limit)
 
     async def _outcome(self, found: _Tool, given: dict[str, Any], seconds: float | None) -> ToolResult:
         try:
@@ -212,7 +215,7 @@ class FunctionSource:
             return _failed("unstorable_result", error.message.en)
 
     async def _perform(self, found: _Tool, given: dict[str, Any], seconds: float | None) -> Any:
-        if inspect.iscoroutinefunction(found.function):
+        if found.is_async:
             return await self._bounded.run(found.function(**given), seconds)
         if found.inline:
             return found.function(**given)
@@ -246,7 +249,7 @@ def _make(function: Callable[..., Any], prefix: str) -> _Tool:
         sensitivity=said.sensitivity,
         timeout=said.timeout,
     )
-    return _Tool(function, spec, signature, said.inline)
+    return _Tool(function, spec, signature, said.inline, inspect.iscoroutinefunction(function))
 
 
 def _failed(code: str, message: str) -> ToolResult:

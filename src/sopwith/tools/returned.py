@@ -8,7 +8,7 @@ from typing import cast
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from sopwith.errors import Text, ValueRefused
-from sopwith.ir.value import Json, canonical, storable
+from sopwith.ir.value import UNSURE, Json, canonical, plain_copy, storable
 
 _PLAIN = (str, int, float, bool, bytes, bytearray, type(None))
 _LONGEST_INT = 14_000  # bits: a little less than the 4,300 digits that Python reads and writes as text
@@ -19,6 +19,9 @@ def plain(value: object) -> Json:
 
     Sets become sorted lists. `ValueRefused` names the path of what JSON cannot hold.
     """
+    copy = plain_copy(value)
+    if copy is not UNSURE:
+        return copy
     try:
         return storable(_jsonable(value, "$"))
     except RecursionError:
