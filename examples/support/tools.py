@@ -23,16 +23,21 @@ from typing_extensions import TypedDict
 from sopwith.tools import ToolError, tool, tools_of
 
 Category = Literal["account", "usage", "fault", "other"]
+Topic = Literal["sign-in 账号", "how to 使用", "broken 故障", "money 费用"]
 Status = Literal["open", "answered", "escalated"]
 
 
 class Opened(TypedDict):
-    """A ticket that was taken in: the customer's words in short, and why a person has to take it, if so."""
+    """A ticket that was taken in: the customer's words in short, and what is known about it.
+
+    `similar` is the topic and the title of the article most like it, or `none`.
+    """
 
     ticket_id: str
     language: Language
     empty: bool
     question: str
+    similar: str
     for_a_person: bool
     reason: str
 
@@ -52,7 +57,7 @@ class Hits(TypedDict):
 
 
 class Article(TypedDict):
-    """An article of the knowledge base; `steps` are numbered from 1."""
+    """An article of the knowledge base; each of its steps begins with its number."""
 
     id: str
     title: str
@@ -75,6 +80,14 @@ class Ticket(TypedDict):
     category: Category
 
 
+TOPICS: dict[Category, Topic] = {
+    "account": "sign-in 账号",
+    "usage": "how to 使用",
+    "fault": "broken 故障",
+    "other": "money 费用",
+}
+"""What each category is called where a small model chooses: words that say what it is about."""
+
 RELEVANT = 0.30
 """The least score of a hit. Worked tickets have 0.36 and more, questions about other things mostly none."""
 
@@ -90,6 +103,10 @@ CREATE TABLE tickets (
 CREATE TABLE written (key TEXT PRIMARY KEY, result TEXT);
 """
 _WEIGHTS = "0, 3, 3, 1"
+_OPENING = {
+    "zh": "您好，关于《{title}》，请按下面几步操作：",
+    "en": "Hello, about this question ({title}), please take these steps:",
+}
 _CITATION = {
     "zh": "详见知识库文章 {id}《{title}》。",
     "en": "This is from article {id}, {title}.",
@@ -153,7 +170,7 @@ class Desk:
             row = db.execute("SELECT * FROM articles WHERE id = ?", (id,)).fetchone()
         if row is None:
             raise ToolError("unknown_article", f"there is no article {id}")
-        return {"id": row["id"], "title": row["title"], "steps": json.loads(row["steps"])}
+        return {"id": row["id"], "title": row["title"], "steps": _numbered(json.loads(row["steps"]))}
 
     @tool(name="tickets.open", effect="write", idempotent=True)
     def open_ticket(self, text: str, user: str, channel: str = "web", *, idempotency_key: str) -> Opened:
@@ -164,7 +181,8 @@ class Desk:
             user: Who the customer is.
             channel: How it came in.
         """
-        lang, rule = language(text), for_a_person(text)
+        asked, lang, rule = question(text), language(text), for_a_person(text)
+        similar = self._similar(asked)
         with self._once(idempotency_key) as (db, done):
             if done is not None:
                 return done
@@ -173,7 +191,8 @@ class Desk:
                 "ticket_id": f"T-{number:05d}",
                 "language": lang,
                 "empty": not text.strip(),
-                "question": question(text),
+                "question": asked,
+                "similar": similar,
                 "for_a_person": rule is not None,
                 "reason": rule.reason[lang] if rule else "",
             }
@@ -184,13 +203,14 @@ class Desk:
             return _keep(db, idempotency_key, opened)
 
     @tool(name="tickets.classify", effect="write", idempotent=True)
-    def classify(self, ticket_id: str, category: Category, *, idempotency_key: str) -> Ticket:
+    def classify(self, ticket_id: str, topic: Topic, *, idempotency_key: str) -> Ticket:
         """Say what a ticket is about.
 
         Args:
             ticket_id: The ticket.
-            category: What it is about.
+            topic: What it is about.
         """
+        category = next(category for category, name in TOPICS.items() if name == topic)
         return self._write(ticket_id, idempotency_key, ("open", "answered", "escalated"), category=category)
 
     @tool(name="tickets.reply", effect="write", idempotent=True)
@@ -224,6 +244,8 @@ class Desk:
     ) -> Checked:
         """Check a draft against what was found, and put the reply together.
 
+        An opening that has nothing to do with the article is replaced by the standard one.
+
         Args:
             opening: The sentence that the reply begins with.
             steps: The numbers of the article's steps that the customer is to carry out, from 1.
@@ -235,7 +257,10 @@ class Desk:
             row = db.execute("SELECT * FROM articles WHERE id = ?", (article,)).fetchone()
         known: list[str] = json.loads(row["steps"]) if row else []
         numbers = sorted({n for n in steps if 1 <= n <= len(known)})
-        lines = [f"{i}. {known[n - 1]}" for i, n in enumerate(numbers, 1)]
+        lines = _numbered([known[n - 1] for n in numbers])
+        first = opening.strip()
+        if row and not set(terms(first)) & set(terms(" ".join((row["title"], row["symptoms"], *known)))):
+            first = _OPENING[row["lang"]].format(title=row["title"])
         cite = _CITATION[language].format(id=article, title=row["title"]) if row else ""
         problems = [
             problem
@@ -251,7 +276,16 @@ class Desk:
             )
             if found
         ]
-        return {"ok": not problems, "problems": problems, "reply": "\n".join((opening.strip(), *lines, cite))}
+        return {"ok": not problems, "problems": problems, "reply": "\n".join((first, *lines, cite))}
+
+    def _similar(self, query: str) -> str:
+        """The topic and the title of the article most like `query`, in one line."""
+        best = self.search(query, limit=1)["items"]
+        if not best:
+            return "none"
+        with self._open() as db:
+            row = db.execute("SELECT category, title FROM articles WHERE id = ?", (best[0]["id"],)).fetchone()
+        return f"{TOPICS[row['category']]}: {row['title']}"
 
     def _write(self, ticket_id: str, key: str, allowed: tuple[Status, ...], **columns: str) -> Ticket:
         with self._once(key) as (db, done):
@@ -301,6 +335,10 @@ def _create(db: sqlite3.Connection) -> None:
             indexed = (" ".join(terms(text)) for text in texts)
             db.execute("INSERT INTO found VALUES (?, ?, ?, ?)", (a["id"], *indexed))
     db.execute("PRAGMA user_version = 1")
+
+
+def _numbered(steps: list[str]) -> list[str]:
+    return [f"{i}. {step}" for i, step in enumerate(steps, 1)]
 
 
 def _term_weights(db: sqlite3.Connection, asked: list[str]) -> dict[str, float]:

@@ -129,7 +129,7 @@ def test_an_unknown_article_is_a_typed_error(knowledge: Any) -> None:
 
 def test_a_ticket_is_opened_classified_and_answered(desk: Any) -> None:
     ticket = _open(desk, "发票在哪里开")
-    desk.classify(ticket["ticket_id"], "other", idempotency_key="k1")
+    desk.classify(ticket["ticket_id"], "money 费用", idempotency_key="k1")
     answered = desk.reply(ticket["ticket_id"], "您好", "KB-161", idempotency_key="k2")
     assert answered == {"ticket_id": ticket["ticket_id"], "status": "answered", "category": "other"}
     written = _rows(desk, "SELECT user, lang, status, category, reply, article FROM tickets")
@@ -242,3 +242,12 @@ def test_a_bad_draft_is_refused(knowledge: Any, change: dict[str, Any], problem:
     checked = knowledge.check_draft(**{**GOOD, **change})
     assert not checked["ok"]
     assert any(problem in told for told in checked["problems"]), checked["problems"]
+
+
+def test_an_opening_about_something_else_is_replaced(knowledge: Any) -> None:
+    draft = {"article": "KB-247", "hits": ["KB-247"], "language": "en", "steps": [1]}
+    off = knowledge.check_draft(**draft, opening="Hello, to end your plan, do this:")
+    assert off["ok"]
+    assert off["reply"].startswith("Hello, about this question (Previews of attachments do not show)")
+    on = knowledge.check_draft(**draft, opening="Hello, when a preview stays grey, do this:")
+    assert on["reply"].startswith("Hello, when a preview stays grey")
