@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from sopwith.errors import Text, ValueRefused
@@ -49,11 +49,12 @@ UNSURE = object()
 """What `plain_copy` gives for all that is not plain JSON at a glance."""
 
 _WIDEST = 1 << 64
+_type_of: Callable[[object], Any] = type
 
 
 def plain_copy(value: Any, depth: int = 0) -> Any:
     """A copy of `value` where it is plain JSON already, as almost everything is; else `UNSURE`."""
-    kind: Any = type(value)
+    kind = _type_of(value)
     if kind is str:
         return value if value.isascii() or _SURROGATE.search(value) is None else UNSURE
     if kind is bool or value is None:
@@ -68,7 +69,7 @@ def plain_copy(value: Any, depth: int = 0) -> Any:
         pairs: dict[str, Any] = {}
         for key, item in value.items():
             copy = plain_copy(item, depth + 1)
-            if copy is UNSURE or type(key) is not str or plain_copy(key) is UNSURE:
+            if copy is UNSURE or type(key) is not str or not (key.isascii() or plain_copy(key) is key):
                 return UNSURE
             pairs[key] = copy
         return pairs

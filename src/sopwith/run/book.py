@@ -209,7 +209,9 @@ class Book:
         judged = isinstance(example.answer, str) and any(e.edge.to == example.answer for e in node.edges)
         if (purpose == "judge") != (judged and node.kind != "answer" and not node.choices):
             return None
-        tail = self.tail(node, purpose, dict(example.given), labels)
+        tail = self.tail(
+            node, purpose, {name: _short(value) for name, value in example.given.items()}, labels
+        )
         if labels is not None:
             if example.answer not in labels.values:
                 return None
@@ -229,9 +231,7 @@ class Book:
 
         `said` takes the place of the step's words where they hold expressions.
         """
-        lines = "\n".join(
-            [f"{name}: {harmless(as_text(_short(value)))}" for name, value in variables.items()]
-        )
+        lines = "\n".join([f"{name}: {harmless(as_text(value))}" for name, value in variables.items()])
         key = (node.step.id, purpose)
         around = self._tails.get(key)
         if around is None or said is not None:

@@ -45,7 +45,8 @@ class Journal:
         self._subscribers = subscribers
         self._state: State | None = None
         self.events: list[Event] = []
-        self._pending: list[Event] = []
+        self._appended = 0
+        """How many of `events` are in the log."""
         self._blobs: dict[str, bytes] = {}
         self._known: dict[str, bytes] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -76,15 +77,13 @@ class Journal:
             at = self._clock()
             if at < state.at:
                 at = state.at
-            cursor = state.cursor
-            if step is None and cursor is not None and cursor.step:
-                step = cursor.instance
+            if step is None and state.cursor is not None and state.cursor.step:
+                step = state.cursor.instance
             phase = body.name if isinstance(body, PhaseEntered) else state.phase
             event = Event(self.task, self.run, state.seq + 1, at, phase, step, cause, body)
             state = fold(state, event)
         self._state = state
         self.events.append(event)
-        self._pending.append(event)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(BATCH_SECONDS, self._flush_late)
         for subscriber in self._subscribers:
@@ -123,16 +122,16 @@ class Journal:
                 self._timer.cancel()
                 self._timer = None
             # A copy: while the log waits for its turn, the run may go on.
-            events, blobs = self._pending[:], dict(self._blobs)
+            events, blobs = self.events[self._appended :], dict(self._blobs)
             if events:
                 await self._log.append(self.run, events, blobs, durable=durable)
-                del self._pending[: len(events)]
+                self._appended += len(events)
                 for name in blobs:
                     del self._blobs[name]
 
     async def end_step(self) -> None:
         """Append what is pending when it is enough for a batch."""
-        if len(self._pending) >= BATCH:
+        if len(self.events) - self._appended >= BATCH:
             await self.flush()
 
     def _flush_late(self) -> None:
