@@ -55,11 +55,16 @@ class Redactor:
         covered.
         """
         found: list[Secret] = []
-        self._collect(value, found)
-        return self._replace(value) if found else value
+        self._search(value, found)
+        if not found:
+            return value
+        self._keep(found)
+        return self._replace(value)
 
     def redact_reply(self, text: str) -> str:
         """What a model wrote, with placeholders; those that this run has issued stay as they are."""
+        if "<" not in text:
+            return self.redact(text)
         parts: list[str] = []
         last = 0
         for match in _PLACEHOLDER.finditer(text):
@@ -80,11 +85,8 @@ class Redactor:
         """As `Vault.keyed_hash`."""
         return self._vault.keyed_hash(data)
 
-    def _collect(self, value: Json, found: list[Secret]) -> None:
-        """Find the secrets in `value`, and see that each has a placeholder."""
-        self._search(value, found)
-        if not found:
-            return
+    def _keep(self, found: list[Secret]) -> None:
+        """See that each secret has a placeholder."""
         new = [secret for secret in dict.fromkeys(found) if secret not in self._known]
         if new:
             self._known.update(zip(new, self._vault.keep(self._run, new), strict=True))

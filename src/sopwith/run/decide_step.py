@@ -76,7 +76,7 @@ def _tool(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
     tool = cast("ToolSpec", node.tool)
     if cursor.arguments is not None:
         return _call(book, node, tool, state, cursor, values)
-    bound = cast("dict[str, Json]", _render(book, node.arguments, state, values.true))
+    bound: dict[str, Json] = _render(book, node.arguments, state, values.true) if node.bound else {}
     if node.ready:
         return _propose(book, node, tool, bound, cursor)
     form = form_of(book, node, "arguments", state, values)

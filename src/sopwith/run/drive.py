@@ -105,8 +105,9 @@ class Driver:
         try:
             while True:
                 self._check_time(journal.state)
-                decision = decide(self.book, journal.state, self.values)
-                if isinstance(decision, Wait) or journal.state.outcome is not None:
+                state = journal.state
+                decision = decide(self.book, state, self.values)
+                if state.outcome is not None or isinstance(decision, Wait):
                     break
                 await _PERFORM[type(decision)](self, decision)
         except SopwithError:

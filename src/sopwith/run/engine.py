@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -154,7 +154,7 @@ class Engine:
         held = None if grip is None else Grip(grip)
         book = self._book(chosen, held)
         given = _checked_inputs(chosen, dict(inputs or {}))
-        run = run_id or uuid.uuid4().hex[:12]
+        run = run_id or secrets.token_hex(6)
         driver = self._driver(book, run, run)
         journal = driver.journal
         who = principal if isinstance(principal, Principal) else Principal(id=principal)
