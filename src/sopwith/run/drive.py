@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from sopwith.errors import ModelError, SopwithError
 from sopwith.guard.permit import CallFacts, Policy
@@ -64,7 +64,7 @@ from sopwith.run.decision import (
     Wait,
 )
 from sopwith.run.journal import Clock, Journal
-from sopwith.run.lifecycle import LIFECYCLE, MODEL_SECONDS, STEP_SECONDS
+from sopwith.run.limits import Scope, model_seconds, outlasted, step_seconds
 from sopwith.run.packet import packet
 from sopwith.run.state import Cursor, State
 from sopwith.run.values import Values
@@ -104,7 +104,9 @@ class Driver:
         journal = self.journal
         try:
             while True:
-                self._check_time(journal.state)
+                now = max(self.around.clock(), journal.state.at)
+                for scope, limit in outlasted(self.book, journal.state, now):
+                    self.pass_limit(scope, limit)
                 state = journal.state
                 decision = decide(self.book, state, self.values)
                 if state.outcome is not None or isinstance(decision, Wait):
@@ -129,33 +131,7 @@ class Driver:
         self.journal.emit(AlertRaised(code="outcome.failed", message=message))
         self.journal.emit(RunFinished(outcome=Outcome(kind="failed", packet=broken)))
 
-    def _check_time(self, state: State) -> None:
-        """Write down that the step or the phase has outlasted its limit, once, with an alert."""
-        if state.outcome is not None or state.suspended_at is not None:
-            return
-        now = max(self.around.clock(), state.at)
-        if now - state.started_at <= self.book.shortest_limit:
-            return
-        cursor = state.cursor
-        if cursor is not None and cursor.step and cursor.timed_out is None and cursor.failed is None:
-            limit = self.step_limit(cursor.step)
-            if now - cursor.entered_at - (state.waited - state.step_waited) > limit * 1e6:
-                self.pass_limit("step", limit)
-        run_limit = self.book.procedure.timeout
-        if run_limit is not None and now - state.started_at - state.waited > run_limit * 1e6:
-            if state.timed_out is None:
-                self.pass_limit("run", run_limit)
-        elif state.timed_out is None:
-            seconds = LIFECYCLE[state.phase].seconds
-            if now - state.phase_at - (state.waited - state.phase_waited) > seconds * 1e6:
-                self.pass_limit("phase", seconds)
-
-    def step_limit(self, step: str) -> float:
-        """The limit of a step in seconds."""
-        node = self.book.machine.nodes[step]
-        return node.step.timeout or STEP_SECONDS
-
-    def pass_limit(self, scope: Literal["step", "phase", "run"], limit: float) -> None:
+    def pass_limit(self, scope: Scope, limit: float) -> None:
         """Write down that a limit was passed, with an alert."""
         seq = self.journal.emit(TimeoutPassed(scope=scope, limit=limit))
         self.journal.emit(AlertRaised(code=f"timeout.{scope}", message=f"{scope} > {limit:g} s"), seq)
@@ -219,7 +195,7 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
             legal=decision.request.legal,
         )
     )
-    seconds = _model_seconds(driver)
+    seconds = model_seconds(driver.book, journal.state)
     began = time.perf_counter()
     try:
         begun = Begun(model.complete(decision.request))
@@ -253,16 +229,6 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
     )
     if reply.repairs:
         journal.emit(ReplyRepaired(repairs=reply.repairs))
-
-
-def _model_seconds(driver: Driver) -> float:
-    """What is left of the step's time, at most the limit of one model call."""
-    state = driver.journal.state
-    cursor = state.cursor
-    if cursor is None or not cursor.step:
-        return MODEL_SECONDS
-    spent = max(0, state.at - cursor.entered_at - (state.waited - state.step_waited)) / 1e6
-    return max(0.05, min(MODEL_SECONDS, driver.step_limit(cursor.step) - spent))
 
 
 def _repaired(driver: Driver, repairs: tuple[str, ...]) -> None:
@@ -318,7 +284,7 @@ async def _perform_call(driver: Driver, decision: PerformCall) -> None:
     cause = journal.state.cursor.started if journal.state.cursor else None
     seconds = decision.seconds
     if seconds is None and journal.state.cursor is not None:
-        seconds = driver.step_limit(journal.state.cursor.step)
+        seconds = step_seconds(driver.book, journal.state.cursor.step)
     began = time.perf_counter()
     result = await driver.around.catalogue.call(
         decision.tool.name, decision.arguments, key=decision.key, seconds=seconds

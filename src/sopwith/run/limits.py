@@ -1,0 +1,49 @@
+"""Limits of time: which of them a run has outlasted, and what is left of one. Time that a run waits does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from sopwith.run.book import Book
+from sopwith.run.lifecycle import LIFECYCLE, MODEL_SECONDS, STEP_SECONDS
+from sopwith.run.state import State
+
+Scope = Literal["step", "phase", "run"]
+
+LEAST_SECONDS = 0.05
+"""What a model call is given at least, however late it is."""
+
+
+def outlasted(book: Book, state: State, now: int) -> Iterator[tuple[Scope, float]]:
+    """The limits in seconds that are passed at `now` (microseconds) and are not written down yet."""
+    if now - state.started_at <= book.shortest_limit or state.outcome or state.suspended_at is not None:
+        return
+    cursor = state.cursor
+    if cursor is not None and cursor.step and cursor.timed_out is None and cursor.failed is None:
+        limit = step_seconds(book, cursor.step)
+        if now - cursor.entered_at - (state.waited - state.step_waited) > limit * 1e6:
+            yield "step", limit
+    if state.timed_out is not None:
+        return
+    limit = book.procedure.timeout
+    if limit is not None and now - state.started_at - state.waited > limit * 1e6:
+        yield "run", limit
+        return
+    limit = LIFECYCLE[state.phase].seconds
+    if now - state.phase_at - (state.waited - state.phase_waited) > limit * 1e6:
+        yield "phase", limit
+
+
+def step_seconds(book: Book, step: str) -> float:
+    """The limit of a step in seconds."""
+    return book.machine.nodes[step].step.timeout or STEP_SECONDS
+
+
+def model_seconds(book: Book, state: State) -> float:
+    """What is left of the step's time, at most the limit of one model call."""
+    cursor = state.cursor
+    if cursor is None or not cursor.step:
+        return MODEL_SECONDS
+    spent = max(0, state.at - cursor.entered_at - (state.waited - state.step_waited)) / 1e6
+    return max(LEAST_SECONDS, min(MODEL_SECONDS, step_seconds(book, cursor.step) - spent))
