@@ -57,11 +57,12 @@ class Hits(TypedDict):
 
 
 class Article(TypedDict):
-    """An article of the knowledge base; each of its steps begins with its number."""
+    """An article of the knowledge base; each of its steps begins with its number, `numbers` are those there are."""
 
     id: str
     title: str
     steps: list[str]
+    numbers: list[int]
 
 
 class Checked(TypedDict):
@@ -170,7 +171,9 @@ class Desk:
             row = db.execute("SELECT * FROM articles WHERE id = ?", (id,)).fetchone()
         if row is None:
             raise ToolError("unknown_article", f"there is no article {id}")
-        return {"id": row["id"], "title": row["title"], "steps": _numbered(json.loads(row["steps"]))}
+        steps = _numbered(json.loads(row["steps"]))
+        numbers = list(range(1, len(steps) + 1))
+        return {"id": row["id"], "title": row["title"], "steps": steps, "numbers": numbers}
 
     @tool(name="tickets.open", effect="write", idempotent=True)
     def open_ticket(self, text: str, user: str, channel: str = "web", *, idempotency_key: str) -> Opened:
