@@ -81,16 +81,18 @@ def test_its_examples_are_the_worked_tickets() -> None:
 
 def test_the_examples_show_what_the_tools_would_give(tmp_path: Path) -> None:
     desk = MODULE["Desk"](tmp_path / "desk.sqlite3")
-    steps = read(HERE / "procedure.yaml").procedure.steps
-    for example in steps["intent"].examples:
+    procedure = read(HERE / "procedure.yaml").procedure.steps
+    for example in procedure["intent"].examples:
         opened = desk.open_ticket(
             example.given["question"], "u", idempotency_key=str(example.given["question"])
         )
         assert opened["similar"] == example.given["similar"]
-    for example in (*steps["write_zh"].examples, *steps["write_en"].examples):
+    for example in (*procedure["write_zh"].examples, *procedure["write_en"].examples):
         title = str(example.given["title"])
         id = desk.search(title, limit=1)["items"][0]["id"]
-        assert desk.article(id) == {"id": id, "title": title, "steps": example.given["steps"]}
+        steps = example.given["steps"]
+        numbers = list(range(1, len(steps) + 1))
+        assert desk.article(id) == {"id": id, "title": title, "steps": steps, "numbers": numbers}
 
 
 async def test_an_answerable_ticket_is_answered_with_the_article(tmp_path: Path) -> None:
