@@ -1,7 +1,7 @@
 """Sopwith's side of the overhead benchmark: the same work as a procedure, with all events and their chain.
 
-Events of steps that only read are appended in batches, as always: here, where the model never waits, a short run is
-one transaction, while the bare loop and LangGraph commit at every step.
+Events of steps that only read are appended in batches, as always: here, where the model never waits, a short
+run is one transaction, while the bare loop and LangGraph commit at every step.
 """
 
 from __future__ import annotations
