@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
@@ -24,30 +24,35 @@ _TEXT = Text("text", "文本")
 _JSON = Text("JSON: {}", "JSON：{}")
 
 
-def read_answer(text: str, schema: Mapping[str, Json]) -> Json:
-    """The value that `text` stands for under `schema`. Raises `UserError` with what would be an answer."""
+def read_answer(text: str, schema: Mapping[str, Json], *, listed: bool = False) -> Json:
+    """The value that `text` stands for under `schema`. Raises `UserError` with what would be an answer.
+
+    A choice is named by its value. `listed` says that the choices were shown with numbers (`expected`): then a number
+    stands for one as well.
+    """
     check = validator(dict(schema))
     problems: tuple[str, ...] = ()
-    for value in _readings(text.strip(), schema):
+    for value in _readings(text.strip(), schema, listed):
         problems = check.problems(value)
         if not problems:
             return value
-    listed = "; ".join(problems)
-    wanted = expected(schema)
+    said = "; ".join(problems)
+    wanted = expected(schema, listed=listed)
     raise UserError(
-        Text(f"'{text}' is not an answer to this: {listed}", f"“{text}”不是合适的回答：{listed}"),
+        Text(f"'{text}' is not an answer to this: {said}", f"“{text}”不是合适的回答：{said}"),
         Text(_HINT.en.format(wanted.en), _HINT.zh.format(wanted.zh)),
     )
 
 
-def _readings(text: str, schema: Mapping[str, Json]) -> list[Json]:
+def _readings(text: str, schema: Mapping[str, Json], listed: bool) -> list[Json]:
     """What `text` may mean, the likeliest first; as it stands at last."""
-    kind, found = schema.get("type"), cast("list[Json]", [])
-    choices = _choices(schema)
-    if choices:
-        if text.isdecimal() and 1 <= int(text) <= len(choices):
-            found.append(choices[int(text) - 1])
-        found += [choice for choice in choices if as_text(choice).casefold() == text.casefold()]
+    kind, choices = schema.get("type"), _choices(schema)
+    found = [choice for choice in choices if as_text(choice) == text]
+    alike = [choice for choice in choices if as_text(choice).casefold() == text.casefold()]
+    if len(alike) == 1:
+        found += alike
+    if listed and _numbered(choices) and text.isdecimal() and 1 <= int(text) <= len(choices):
+        found.append(choices[int(text) - 1])
     if kind == "boolean" and text.casefold() in (*YES, *NO):
         found.append(text.casefold() in YES)
     if kind == "string":
@@ -55,6 +60,11 @@ def _readings(text: str, schema: Mapping[str, Json]) -> list[Json]:
     with suppress(ValueError):
         found.append(json.loads(text))
     return [*found, text]
+
+
+def _numbered(choices: Sequence[Json]) -> bool:
+    """Whether a number can stand for a choice: not where a choice is a number itself."""
+    return not any(as_text(choice).isdecimal() for choice in choices)
 
 
 def _choices(schema: Mapping[str, Json]) -> list[Json]:
@@ -66,12 +76,15 @@ def _choices(schema: Mapping[str, Json]) -> list[Json]:
     return [arm["const"] for arm in listed] if all("const" in arm for arm in listed) else []
 
 
-def expected(schema: Mapping[str, Json]) -> Text:
-    """What to type, in a few words."""
+def expected(schema: Mapping[str, Json], *, listed: bool = False) -> Text:
+    """What to type, in a few words; `listed` numbers the choices, where that cannot be mistaken for one of them."""
     choices = _choices(schema)
     if choices:
-        listed = ", ".join(f"{i}. {as_text(choice)}" for i, choice in enumerate(choices, 1))
-        return Text(listed, listed)
+        numbers = listed and _numbered(choices)
+        shown = ", ".join(
+            f"{i}. {as_text(choice)}" if numbers else as_text(choice) for i, choice in enumerate(choices, 1)
+        )
+        return Text(shown, shown)
     match schema.get("type"):
         case "boolean":
             return _TRUTH
@@ -89,10 +102,10 @@ def expected(schema: Mapping[str, Json]) -> Text:
 def ask_at(terminal: Terminal, question: str, schema: Mapping[str, Json]) -> Json:
     """Ask whoever sits at the terminal until the answer fits. Ctrl-C and Ctrl-D leave the question open."""
     terminal.say(f"\n{question}")
-    wanted = terminal.text(expected(schema))
+    wanted = terminal.text(expected(schema, listed=True))
     while True:
         terminal.say_part(f"[{wanted}] > ")
         try:
-            return read_answer(input(), schema)
+            return read_answer(input(), schema, listed=True)
         except UserError as error:
             terminal.say(error.render(terminal.language))
