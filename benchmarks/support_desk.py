@@ -1,8 +1,18 @@
-"""The support desk on a real small model: every labelled ticket through the procedure, and the same tickets freely.
+"""Labelled support tickets on a real small model, by the procedure, freely, and with no model at all.
 
-A ticket that is rightly refused before it is taken in has no category, and does not count in the category's accuracy.
-Strict is the procedure of `examples/support`; free is the same tools, inputs and output without its steps. A run's path
-is judged by `benchmarks.compliance`, which reads the events and the file of the procedure and nothing else.
+`strict` is the procedure of `examples/support`; `free` is the same model, tools, inputs and output without the
+procedure's steps; `no_model` is what is left when the model is taken away: the same screen, the same rules for what
+goes to a person, the same search, and the topic of the most similar article as the category. The screen stands before
+all three, so that what it refuses is refused alike.
+
+What became of a ticket is what the ticket system says: `completed` is a ticket that was answered, `escalated` one that
+`tickets.escalate` gave to a person; a run that ends without writing either is right for no label. `denied` counts
+where the screen refused. A ticket that was never classified has no category and counts as wrong; those that are
+rightly refused have none to give and are left out, for all three alike. A wrong answer is a ticket that was answered
+although it is labelled otherwise, or from an article that is not among the right ones. The path is judged by
+`benchmarks.compliance`, which reads the events and the file of the procedure and nothing else, over the runs that
+entered a step. Times and tokens are those of the tickets that a model saw; the first of them reads the prompt's
+prefix for the first time, and is timed apart.
 """
 
 from __future__ import annotations
@@ -15,13 +25,15 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from benchmarks.compliance import violations
+from benchmarks.compliance import judge
 from benchmarks.measure import Measure, Options, publish, rate, result
 from sopwith import Engine, Policy, SqliteLog, connect
 from sopwith.guard.screen import Screen
@@ -31,24 +43,50 @@ from sopwith.tools.module import load_module
 
 SUPPORT = Path(__file__).parents[1] / "examples" / "support"
 PROCEDURE = SUPPORT / "procedure.yaml"
+POLICY = SUPPORT / "policy.yaml"
 FEW = ("zh-01", "en-02", "zh-25", "en-28", "zh-30", "en-30")
+NO_MODEL = "the same screen, rules and search with no model"
+FREE = "the same tickets at grip free"
+LEFT_OPEN = "left open"
+"""What became of a ticket that nobody answered, handed on or refused."""
+
+_BECAME = {"answered": "completed", "escalated": "escalated"}
 
 
 @dataclass(frozen=True, slots=True)
 class Handled:
-    """What became of one ticket."""
+    """What became of one ticket.
 
+    `outcome` is what the ticket system says, `run` how the run ended; `category` and `article` are empty where
+    none was written. `steps` are the steps that were entered.
+    """
+
+    grip: str
     id: str
     wanted: str
     outcome: str
     wanted_category: str
     category: str
-    article: str
-    right_article: bool
-    violations: tuple[str, ...]
-    seconds: float
-    tokens: int
-    new_tokens: int
+    article: str = ""
+    right_article: bool = False
+    run: str = ""
+    steps: int = 0
+    violations: tuple[str, ...] = ()
+    recomputed: int = 0
+    unknown: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    new_tokens: int = 0
+
+    @property
+    def right(self) -> bool:
+        """Whether the outcome is that of the label."""
+        return self.outcome == self.wanted
+
+    @property
+    def wrong_answer(self) -> bool:
+        """Whether the customer was told something that is not an answer to the ticket."""
+        return self.outcome == "completed" and not (self.right and self.right_article)
 
 
 def tickets(quick: bool) -> list[dict[str, Any]]:
@@ -58,113 +96,251 @@ def tickets(quick: bool) -> list[dict[str, Any]]:
     return [ticket for ticket in found if ticket["id"] in FEW] if quick else found
 
 
+def desk_tools() -> ModuleType:
+    """The module of the example's tools."""
+    return sys.modules[load_module(SUPPORT / "tools.py")[0].__module__]
+
+
 async def handle(model: Model, grip: str, cases: Sequence[dict[str, Any]], folder: Path) -> list[Handled]:
     """All `cases` at one grip, over a new desk and a new log."""
     desk = folder / f"{grip}.sqlite3"
-    namespace = load_module(SUPPORT / "tools.py")
-    module = sys.modules[namespace[0].__module__]
-    policy = SUPPORT / "policy.yaml"
     engine = Engine(
         PROCEDURE,
-        tools=module.tools(desk),
+        tools=desk_tools().tools(desk),
         model=model,
-        policy=Policy.read(policy),
-        screen=Screen.read(policy),
+        policy=Policy.read(POLICY),
+        screen=Screen.read(POLICY),
         log=SqliteLog(folder / f"{grip}.db"),
     )
     handled: list[Handled] = []
-    for ticket in cases:
-        began = time.perf_counter()
-        run = await engine.run(ticket["text"], principal="customer", grip=None if grip == "strict" else grip)
-        seconds = time.perf_counter() - began
-        events = [json.loads(json.dumps(event_json(e), default=str)) for e in await engine.log.read(run.id)]
-        category, article = _written(desk, ticket["text"])
-        usage = run.state.usage
-        broken = tuple(violations(PROCEDURE, events)) if grip == "strict" else ()
-        one = Handled(
-            ticket["id"], ticket["outcome"], run.status, ticket["category"], category, article,
-            article in ticket["article"], broken, seconds, usage.tokens, usage.input + usage.output,
-        )  # fmt: skip
-        handled.append(one)
-        sys.stderr.write(
-            f"{grip} {one.id}: {one.outcome} (label {one.wanted}), {one.category} (label {one.wanted_category}), "
-            f"{one.article or None} of {ticket['article']}, {one.seconds:.1f} s, {one.tokens} tokens\n"
-        )
+    async with engine:
+        for ticket in cases:
+            handled.append(await _one(engine, grip, ticket, desk))
+            _tell(handled[-1], ticket)
     return handled
 
 
-def _written(desk: Path, text: str) -> tuple[str, str]:
-    """The category and article of the latest ticket with this text, as the ticket system has them."""
+async def _one(engine: Engine, grip: str, ticket: Mapping[str, Any], desk: Path) -> Handled:
+    before, began = last_row(desk), time.perf_counter()
+    run = await engine.run(ticket["text"], principal="customer", grip=None if grip == "strict" else grip)
+    seconds = time.perf_counter() - began
+    events = [json.loads(json.dumps(event_json(e), default=str)) for e in await engine.log.read(run.id)]
+    became, category, article = written(desk, before, events)
+    judged = judge(PROCEDURE, events) if grip == "strict" else None
+    usage = run.state.usage
+    return Handled(
+        grip, ticket["id"], ticket["outcome"], became, ticket["category"], category, article,
+        article in ticket["article"], run.status, judged.steps if judged else 0,
+        judged.violations if judged else (), judged.recomputed if judged else 0, judged.unknown if judged else 0,
+        round(seconds, 3), usage.tokens, usage.input + usage.output,
+    )  # fmt: skip
+
+
+def _tell(one: Handled, ticket: Mapping[str, Any]) -> None:
+    sys.stderr.write(
+        f"{one.grip} {one.id}: {one.outcome} (label {one.wanted}; the run {one.run}), "
+        f"{one.category or None} (label {one.wanted_category}), {one.article or None} of {ticket['article']}, "
+        f"{one.seconds:.1f} s, {one.tokens} tokens\n"
+    )
+
+
+def last_row(desk: Path) -> int:
+    """The number of the latest ticket in the ticket system; 0 where there is none."""
     if not desk.exists():
-        return "other", ""
+        return 0
     with closing(sqlite3.connect(desk)) as db:
-        row = db.execute(
-            "SELECT category, coalesce(article, '') FROM tickets WHERE text = ? ORDER BY rowid DESC", (text,)
-        ).fetchone()
-    return row or ("other", "")
+        return int(db.execute("SELECT coalesce(max(rowid), 0) FROM tickets").fetchone()[0])
 
 
-def measures(strict: Sequence[Handled], free: Sequence[Handled]) -> list[Measure]:
-    """The rates of both grips, with their intervals, and what a ticket costs."""
-    n = len(strict)
-    due = [h for h in strict if h.wanted == "completed"]
-    taken_in = [h for h in strict if (h.outcome, h.wanted) != ("denied", "denied")]
-    done = [h for h in strict if h.outcome == "completed"]
-    free_right = sum(h.outcome == h.wanted for h in free)
-    found = [
-        rate("category_accuracy_strict", sum(h.category == h.wanted_category for h in taken_in), len(taken_in)),
-        rate(
-            "outcome_accuracy_strict", sum(h.outcome == h.wanted for h in strict), n,
-            peer="the same tickets at grip free", peer_value=round(free_right / n, 4),
-        ),
-        rate("needless_escalation", sum(h.outcome == "escalated" for h in due), max(1, len(due))),
-        rate("path_compliance_strict", sum(not h.violations for h in strict), n),
-        rate("article_accuracy_strict", sum(h.right_article for h in done), max(1, len(done))),
-        rate("outcome_accuracy_free", free_right, n),
-        rate("category_accuracy_free", sum(h.category == h.wanted_category for h in free), n),
-    ]  # fmt: skip
-    for name, of in (("strict", strict), ("free", free)):
-        found += [
-            Measure(f"seconds_per_ticket_{name}", round(statistics.median(h.seconds for h in of), 2), "s", n),
-            Measure(f"tokens_per_ticket_{name}", round(statistics.median(h.tokens for h in of)), "tokens", n),
-            Measure(
-                f"new_tokens_per_ticket_{name}",
-                round(statistics.median(h.new_tokens for h in of)),
-                "tokens",
-                n,
-            ),
-        ]
+def written(desk: Path, before: int, events: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
+    """What became of the ticket of one run, its category and its article, by the rows that the run added after the row
+    `before`: of several the latest that was answered or handed on."""
+    screened = next((e["data"].get("verdict") for e in events if e["kind"] == "request.screened"), None)
+    if screened == "deny":
+        return "denied", "", ""
+    rows: list[tuple[str, str, str, str]] = []
+    if desk.exists():
+        with closing(sqlite3.connect(desk)) as db:
+            rows = db.execute(
+                "SELECT id, status, category, coalesce(article, '') FROM tickets WHERE rowid > ? "
+                "ORDER BY status != 'open' DESC, rowid DESC",
+                (before,),
+            ).fetchall()
+    if not rows:
+        return LEFT_OPEN, "", ""
+    number, status, category, article = rows[0]
+    # The ticket system files what nobody classified under `other`.
+    known = number in classified(events)
+    return _BECAME.get(status, LEFT_OPEN), category if known else "", article
+
+
+def classified(events: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The numbers of the tickets that `tickets.classify` has written."""
+    found: set[str] = set()
+    proposed: Mapping[str, Any] = {}
+    for event in events:
+        data = event["data"]
+        if event["kind"] == "call.proposed":
+            proposed = data
+        failed = data.get("error") or data.get("unknown")
+        if event["kind"] == "call.finished" and not failed and proposed.get("tool") == "tickets.classify":
+            found.add(str(proposed["arguments"]["ticket_id"]))
     return found
 
 
-async def both(quick: bool, model: str) -> tuple[list[Handled], list[Handled]]:
-    """Both grips, one after the other."""
+def without_a_model(cases: Sequence[dict[str, Any]], folder: Path) -> list[Handled]:
+    """All `cases` by the procedure's own screen, rules and search, over a new desk."""
+    module = desk_tools()
+    desk, screen = module.Desk(folder / "no_model.sqlite3"), Screen.read(POLICY)
+    categories = {topic: category for category, topic in module.TOPICS.items()}
+    handled: list[Handled] = []
+    for number, ticket in enumerate(cases):
+        outcome, category, article = "denied", "", ""
+        if screen.request(ticket["text"]).verdict != "deny":
+            opened = desk.open_ticket(ticket["text"], "customer", idempotency_key=str(number))
+            outcome = "escalated"
+            if not opened["empty"]:
+                topic = opened["similar"].partition(": ")[0]
+                category = categories.get(topic, "other")  # nothing is similar: as good a guess as any
+            if not opened["empty"] and not opened["for_a_person"]:
+                hits = desk.search(opened["question"], category=category)["items"]
+                outcome, article = ("completed", hits[0]["id"]) if hits else ("escalated", "")
+        handled.append(
+            Handled(
+                "no_model", ticket["id"], ticket["outcome"], outcome, ticket["category"], category, article,
+                article in ticket["article"],
+            )
+        )  # fmt: skip
+    return handled
+
+
+def measures(
+    strict: Sequence[Handled], free: Sequence[Handled], no_model: Sequence[Handled]
+) -> list[Measure]:
+    """The rates of all three with their intervals, and what a ticket costs. They hold the same tickets."""
+    n = len(strict)
+    due = [h for h in strict if h.wanted == "completed"]
+    entered = [h for h in strict if h.steps or h.violations]
+    # The screen is the same for all three, and so is the denominator.
+    refused = {h.id for h in no_model if h.wanted == h.outcome == "denied"}
+    right = {of[0].grip: sum(h.right for h in of) for of in (strict, free, no_model)}
+    sorted_right = {of[0].grip: _categories(of, refused) for of in (strict, free, no_model)}
+    taken_in = max(1, n - len(refused))
+    found = [
+        Measure("tickets", n, "tickets", n),
+        rate(
+            "category_accuracy_strict", sorted_right["strict"], taken_in,
+            peer=NO_MODEL, peer_value=round(sorted_right["no_model"] / taken_in, 4),
+        ),
+        rate(
+            "outcome_accuracy_strict", right["strict"], n,
+            peer=NO_MODEL, peer_value=round(right["no_model"] / n, 4),
+        ),
+        rate("needless_escalation", sum(_given_away(h) for h in due), max(1, len(due))),
+        rate("path_compliance_strict", sum(not h.violations for h in entered), max(1, len(entered))),
+    ]  # fmt: skip
+    for grip in ("no_model", "free"):
+        found += [
+            rate(f"category_accuracy_{grip}", sorted_right[grip], taken_in),
+            rate(f"outcome_accuracy_{grip}", right[grip], n),
+        ]
+    for of in (strict, free, no_model):
+        found += _answers(of)
+    found.append(_share("refused_by_the_screen", sum(h.outcome == "denied" for h in no_model), n))
+    seen, hidden = sum(h.recomputed for h in strict), sum(h.unknown for h in strict)
+    found.append(_share("expressions_computed_again", seen, seen + hidden))
+    for of in (strict, free):
+        found += _costs(of)
+    return found
+
+
+def _categories(handled: Sequence[Handled], refused: set[str]) -> int:
+    return sum(h.category == h.wanted_category for h in handled if h.id not in refused)
+
+
+def _given_away(one: Handled) -> bool:
+    """Whether a person got the ticket, or would have had to take it: the run gave up."""
+    return one.outcome == "escalated" or (one.outcome == LEFT_OPEN and one.run == "escalated")
+
+
+def _share(name: str, hits: int, n: int) -> Measure:
+    """A share that is no sample of anything, and so has no interval."""
+    return Measure(name, round(hits / max(1, n), 4), "share", n)
+
+
+def _answers(handled: Sequence[Handled]) -> list[Measure]:
+    grip, answered = handled[0].grip, [h for h in handled if h.outcome == "completed"]
+    found = [rate(f"wrong_answers_{grip}", sum(h.wrong_answer for h in handled), len(handled))]
+    if answered:
+        found.append(rate(f"article_accuracy_{grip}", sum(h.right_article for h in answered), len(answered)))
+    return found
+
+
+def _costs(handled: Sequence[Handled]) -> list[Measure]:
+    """Time and tokens of one grip, as medians over the tickets that a model saw; the first of them is cold."""
+    grip = handled[0].grip
+    seen = [h for h in handled if h.tokens] or list(handled)
+    warm = seen[1:] or seen
+
+    def median(values: Iterable[float], digits: int) -> float:
+        return round(statistics.median(values), digits)
+
+    tokens, new = median((h.tokens for h in seen), 0), median((h.new_tokens for h in seen), 0)
+    return [
+        Measure(f"seconds_first_ticket_{grip}", round(seen[0].seconds, 2), "s", 1),
+        Measure(f"seconds_per_ticket_{grip}", median((h.seconds for h in warm), 2), "s", len(warm)),
+        Measure(f"tokens_per_ticket_{grip}", tokens, "tokens", len(seen)),
+        Measure(f"new_tokens_per_ticket_{grip}", new, "tokens", len(seen)),
+    ]
+
+
+async def all_three(quick: bool, model: str) -> tuple[list[Handled], list[Handled], list[Handled]]:
+    """Strict, free, and with no model, one after the other."""
     connected = connect(model)
     cases = tickets(quick)
     try:
         with tempfile.TemporaryDirectory() as folder:
+            no_model = without_a_model(cases, Path(folder))
             strict = await handle(connected, "strict", cases, Path(folder))
             free = await handle(connected, "free", cases, Path(folder))
     finally:
         await connected.close()
-    return strict, free
+    return strict, free, no_model
 
 
-def write_details(handled: Sequence[Handled], path: Path) -> None:
-    """What became of every ticket, one JSON object a line."""
-    lines = (json.dumps(asdict(one), ensure_ascii=False) for one in handled)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+def confusion(handled: Sequence[Handled]) -> dict[str, dict[str, int]]:
+    """How often which label became which outcome: `{label: {outcome: tickets}}`."""
+    labels = sorted({h.wanted for h in handled})
+    return {label: dict(Counter(h.outcome for h in handled if h.wanted == label)) for label in labels}
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+def details(handled: Sequence[Handled]) -> list[dict[str, Any]]:
+    """What became of every ticket, and then the confusion of outcomes of each grip."""
+    grips = dict.fromkeys(h.grip for h in handled)
+    confusions = [
+        {"grip": grip, "confusion": confusion([h for h in handled if h.grip == grip])} for grip in grips
+    ]
+    return [*map(asdict, handled), *confusions]
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="six tickets, to show that it works")
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.add_argument("--model", default="local", help="a model, as in `sopwith run --model`")
     parser.add_argument("--details", type=Path, help="write what became of every ticket, as JSON lines")
     given = parser.parse_args()
-    by_procedure, freely = asyncio.run(both(given.quick, given.model))
+    strict, free, no_model = asyncio.run(all_three(given.quick, given.model))
+    found = details((*strict, *free, *no_model))
     if given.details is not None:
-        write_details((*by_procedure, *freely), given.details)
-    outcome = result("support_desk", measures(by_procedure, freely))
+        lines = (json.dumps(one, ensure_ascii=False) for one in found)
+        given.details.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for one in found[-3:]:
+        sys.stderr.write(f"{one['grip']}: label and what became of it: {one['confusion']}\n")
+    outcome = result("support_desk", measures(strict, free, no_model))
     publish(outcome, Options(quick=given.quick, json=given.json))
+
+
+if __name__ == "__main__":
+    main()
