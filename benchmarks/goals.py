@@ -23,6 +23,7 @@ class Goal:
         return f"≥ {self.at_least:g}" if self.at_least is not None else f"≤ {self.at_most:g}"
 
 
+# The ratios of CPU are those of sides that commit at every step alike; batched ones have other names, and no goal.
 GOALS: dict[str, Goal] = {
     "category_accuracy_strict": Goal(at_least=0.85),
     "outcome_accuracy_strict": Goal(at_least=0.80),

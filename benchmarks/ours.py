@@ -14,8 +14,9 @@ from typing import Any
 
 from benchmarks.peers import PEERS, Model, Runner, Side
 from benchmarks.workload import Prompter, Script, Shape, noop
-from sopwith import Engine, Principal, Procedure, SqliteLog, tool
+from sopwith import Engine, Policy, Principal, Procedure, Rule, SqliteLog, tool
 from sopwith.models.port import ModelReply, ModelRequest
+from sopwith.run import journal
 
 TOOL = "bench.noop"
 SOMEBODY = Principal(id="u-1", roles=("clerk",))
@@ -77,40 +78,62 @@ class Port:
 
 @dataclass(slots=True)
 class Sopwith:
-    """An engine, ready to run the shape."""
+    """An engine, ready to run the shape; `batch` is how many events are appended at the latest when a step ends."""
 
     engine: Engine
+    batch: int
 
     async def run(self, request: str) -> None:
-        run = await self.engine.run(request, principal=SOMEBODY)
+        # No side runs while another does: the module's constant is this side's for the time of the run.
+        usual, journal.BATCH = journal.BATCH, self.batch
+        try:
+            run = await self.engine.run(request, principal=SOMEBODY)
+        finally:
+            journal.BATCH = usual
         if run.outcome is None or run.outcome.kind != "completed":
             raise RuntimeError(f"the run ended as {run.outcome}")
 
 
-@asynccontextmanager
-async def sopwith(shape: Shape, model: Model, prompter: Prompter, path: Path) -> AsyncIterator[Runner]:
-    """Sopwith with its SQLite log. It renders its own prompts; `prompter` is that of the peers."""
-    engine = Engine(
-        procedures=[procedure(shape)],
-        tools=[tool(name=TOOL)(noop)],
-        model=Port(model),
-        log=SqliteLog(path),
-    )
-    try:
-        yield Sopwith(engine)
-    finally:
-        await engine.close()
+async def write(value: int, route: str, *, idempotency_key: str) -> dict[str, Any]:
+    """The tool as one that acts on the world."""
+    return await noop(value, route)
 
 
-OURS = "sopwith"
-SIDES: dict[str, Side] = {OURS: sopwith, **PEERS}
+def sopwith(batch: int, *, writes: bool = False) -> Side:
+    """Sopwith with its SQLite log. It renders its own prompts; the prompter is that of the peers."""
+
+    @asynccontextmanager
+    async def side(shape: Shape, model: Model, prompter: Prompter, path: Path) -> AsyncIterator[Runner]:
+        act = tool(name=TOOL, effect="write", idempotent=True)(write) if writes else tool(name=TOOL)(noop)
+        engine = Engine(
+            procedures=[procedure(shape)],
+            tools=[act],
+            model=Port(model),
+            policy=Policy([Rule(id="bench", verdict="allow", tool=TOOL)]),
+            log=SqliteLog(path),
+        )
+        try:
+            yield Sopwith(engine, batch)
+        finally:
+            await engine.close()
+
+    return side
+
+
+OURS, BATCHED, WRITES = "sopwith", "sopwith_batched", "sopwith_writes"
+SIDES: dict[str, Side] = {
+    OURS: sopwith(1),
+    BATCHED: sopwith(journal.BATCH),
+    WRITES: sopwith(journal.BATCH, writes=True),
+    **PEERS,
+}
 """Everything that is compared."""
 
 
 async def prompt_characters(shape: Shape, folder: Path) -> int:
     """The mean length of the prompts that Sopwith renders for `shape`: the peers render as much."""
     script = Script(shape.length)
-    async with sopwith(shape, script, Prompter(0), folder / "calibration.db") as runner:
+    async with SIDES[BATCHED](shape, script, Prompter(0), folder / "calibration.db") as runner:
         await runner.run("request 1")
         await runner.run("request 2")
     return script.characters // script.calls

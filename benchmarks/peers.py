@@ -18,8 +18,12 @@ from pydantic_graph import GraphBuilder, StepContext
 
 from benchmarks.workload import Prompter, Shape, noop
 
-SYNCHRONOUS = "NORMAL"
-"""The SQLite setting that every side runs at, in WAL mode."""
+Synchronous = Literal["NORMAL", "FULL"]
+"""The SQLite setting of a side, in WAL mode: NORMAL is not synced to the disk at each commit, FULL is."""
+
+Commits = Literal["step", "run", "twice"]
+"""When a bare loop commits: its row after each step; all rows at the end of a run; or, where a step acts on the world,
+the intent before the call and the outcome after it."""
 
 TABLE = """
 CREATE TABLE IF NOT EXISTS log (run TEXT, seq INTEGER, row TEXT, PRIMARY KEY (run, seq)) WITHOUT ROWID
@@ -47,13 +51,14 @@ Side = Callable[[Shape, Model, Prompter, Path], AbstractAsyncContextManager[Runn
 
 @dataclass(slots=True)
 class BareLoop:
-    """The least that is durable: a loop, and one row appended and committed per step."""
+    """The least that is durable: a loop, and rows appended to one table."""
 
     shape: Shape
     model: Model
     prompter: Prompter
     prefix: str
     connection: sqlite3.Connection
+    commits: Commits = "step"
 
     async def run(self, request: str) -> None:
         step: str | None = self.shape.start
@@ -62,27 +67,47 @@ class BareLoop:
         while step is not None:
             reply = await self.model.reply(self.prompter.render(self.prefix, step, values))
             arguments = json.loads(reply)
+            if self.commits == "twice":
+                seq += 1
+                self._append(request, seq, {"step": step, "arguments": arguments})
+                self.connection.commit()
             outcome = await noop(**arguments)
             values = {"last": outcome}
             seq += 1
-            row = json.dumps({"step": step, "arguments": arguments, "result": outcome})
-            self.connection.execute("INSERT INTO log VALUES (?, ?, ?)", (request, seq, row))
-            self.connection.commit()
+            self._append(request, seq, {"step": step, "arguments": arguments, "result": outcome})
+            if self.commits != "run":
+                self.connection.commit()
             step = self.shape.after(step, outcome["route"])
+        self.connection.commit()
+
+    def _append(self, request: str, seq: int, row: dict[str, Any]) -> None:
+        self.connection.execute("INSERT INTO log VALUES (?, ?, ?)", (request, seq, json.dumps(row)))
 
 
 @asynccontextmanager
-async def bare_loop(shape: Shape, model: Model, prompter: Prompter, path: Path) -> AsyncIterator[Runner]:
-    """A bare asyncio loop over one SQLite connection."""
+async def _loop(
+    shape: Shape, model: Model, prompter: Prompter, path: Path, commits: Commits, synchronous: Synchronous
+) -> AsyncIterator[BareLoop]:
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
+    connection.execute(f"PRAGMA synchronous={synchronous}")
     connection.execute(TABLE)
     connection.commit()
     try:
-        yield BareLoop(shape, model, prompter, prompter.prefix(shape), connection)
+        yield BareLoop(shape, model, prompter, prompter.prefix(shape), connection, commits)
     finally:
         connection.close()
+
+
+def bare_loop(commits: Commits, synchronous: Synchronous = "NORMAL") -> Side:
+    """A bare asyncio loop over one SQLite connection."""
+
+    @asynccontextmanager
+    async def side(shape: Shape, model: Model, prompter: Prompter, path: Path) -> AsyncIterator[Runner]:
+        async with _loop(shape, model, prompter, path, commits, synchronous) as loop:
+            yield loop
+
+    return side
 
 
 def _merge(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -111,7 +136,7 @@ class LangGraph:
         await self.graph.ainvoke(start, config, durability=self.durability)
 
 
-def lang_graph(durability: Literal["sync", "exit"]) -> Side:
+def lang_graph(durability: Literal["sync", "exit"], synchronous: Synchronous = "NORMAL") -> Side:
     """LangGraph's StateGraph with AsyncSqliteSaver, checkpointing at every step ("sync") or at the end
     ("exit")."""
 
@@ -119,7 +144,7 @@ def lang_graph(durability: Literal["sync", "exit"]) -> Side:
     async def side(shape: Shape, model: Model, prompter: Prompter, path: Path) -> AsyncIterator[Runner]:
         async with AsyncSqliteSaver.from_conn_string(str(path)) as saver:
             await saver.setup()
-            await saver.conn.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
+            await saver.conn.execute(f"PRAGMA synchronous={synchronous}")
             graph = _state_graph(shape, model, prompter).compile(checkpointer=saver)
             yield LangGraph(graph, durability, shape.length)
 
@@ -176,8 +201,7 @@ class PydanticGraph:
 @asynccontextmanager
 async def builder_graph(shape: Shape, model: Model, prompter: Prompter, path: Path) -> AsyncIterator[Runner]:
     """pydantic-graph's GraphBuilder, without instrumentation, with one SQLite append per step."""
-    async with bare_loop(shape, model, prompter, path) as loop:
-        assert isinstance(loop, BareLoop)
+    async with _loop(shape, model, prompter, path, "step", "NORMAL") as loop:
         yield PydanticGraph(_build(shape, model, prompter, loop.connection))
 
 
@@ -217,8 +241,11 @@ def _build(shape: Shape, model: Model, prompter: Prompter, connection: sqlite3.C
 
 
 PEERS: dict[str, Side] = {
-    "bare_loop": bare_loop,
+    "bare_loop": bare_loop("step"),
+    "bare_loop_once": bare_loop("run"),
+    "bare_loop_intent": bare_loop("twice", "FULL"),
     "langgraph_sqlite": lang_graph("sync"),
     "langgraph_sqlite_exit": lang_graph("exit"),
+    "langgraph_sqlite_full": lang_graph("sync", "FULL"),
     "pydantic_graph": builder_graph,
 }

@@ -1,26 +1,40 @@
-"""`python -m benchmarks.report`: writes `docs/results.md` from the files in `benchmarks/results`."""
+"""`python -m benchmarks.report`: writes `docs/results.md` from the files in `benchmarks/results`.
+
+What a benchmark compares is the docstring of its module; what its numbers mean, and why one is missed, is written by
+hand in `benchmarks/notes/NAME.md`.
+"""
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 
 from benchmarks.goals import GOALS
 from benchmarks.measure import RESULTS, Measure, Result, load
 
-PAGE = Path(__file__).parent.parent / "docs" / "results.md"
+HERE = Path(__file__).parent
+NOTES = HERE / "notes"
+PAGE = HERE.parent / "docs" / "results.md"
 HEAD = """\
 # Results
 
-Generated from `benchmarks/results` by `python -m benchmarks.report`; a test holds it to those files. Both
-sides of a comparison run in one process run, in turns, and ratios are medians over rounds. Times and sizes
-depend on the machine named beside them; quote the ratios. An interval is a 95 % Wilson interval.
+Good and bad, each with the command that makes it. Generated from `benchmarks/results` by
+`python -m benchmarks.report`; a test holds the page to those files. Both sides of a comparison run in one process run,
+in turns. Times and sizes depend on the machine named beside them; quote the ratios. An interval is a 95 % Wilson
+interval over the cases of this one set; `n` is the number of cases, runs or repeats. A target was set before the first
+measurement and stays when it is missed.
 """
-COLUMNS = ("Measure", "Value", "Goal", "95 %", "n", "Beside")
+COLUMNS = ("Measure", "Value", "95 %", "Target", "Met", "n", "Beside")
+UNITS = {"share": "", "times": " ×"}
+"""How a unit is printed; the others as they are called."""
 
 
-def render(results: list[Result]) -> str:
-    """The page, results in order of their names."""
-    return "\n".join([HEAD, *(_section(result) for result in sorted(results, key=lambda r: r.name))])
+def render(results: Sequence[Result], notes: Path = NOTES) -> str:
+    """The page, results in order of their names, each with its note in the folder `notes`."""
+    ordered = sorted(results, key=lambda result: result.name)
+    return "\n".join([HEAD, *(_section(result, notes / f"{result.name}.md") for result in ordered)])
 
 
 def read_results(folder: Path = RESULTS) -> list[Result]:
@@ -28,35 +42,65 @@ def read_results(folder: Path = RESULTS) -> list[Result]:
     return [load(path) for path in sorted(folder.glob("*.json"))]
 
 
-def _section(result: Result) -> str:
+def about(name: str) -> str:
+    """What the benchmark `name` compares, in its own words; empty for one that is gone."""
+    module = HERE / f"{name}.py"
+    if not module.exists():
+        return ""
+    return ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
+
+
+def _section(result: Result, note: Path) -> str:
     facts = ", ".join(f"{name} {value}" for name, value in result.machine.items())
-    # Ratios are what is quoted: they come first. Otherwise the order is the benchmark's own.
-    ordered = sorted(result.measures, key=lambda m: (m.name not in GOALS, m.unit not in ("times", "share")))
-    rows = [_row(COLUMNS), _row(["---"] * len(COLUMNS)), *(_row(_cells(measure)) for measure in ordered)]
-    table = "\n".join(rows)
-    return f"## {result.name}\n\n`{result.command}` on {result.date}: {facts}.\n\n{table}\n"
+    # What has a target comes first, then ratios and rates; otherwise the order is the benchmark's own.
+    aimed = [m for m in result.measures if m.name in GOALS]
+    others = sorted((m for m in result.measures if m.name not in GOALS), key=lambda m: m.unit not in UNITS)
+    parts = [
+        f"## {result.name}",
+        about(result.name),
+        f"`{result.command}` on {result.date}: {facts}.",
+        _table(aimed),
+        note.read_text(encoding="utf-8").strip() if note.exists() else "",
+        "Also measured:" if aimed and others else "",
+        _table(others),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _cells(measure: Measure) -> list[str]:
+def _table(measures: Sequence[Measure]) -> str:
+    """One row a measure; what stands beside it more than once is one cell."""
+    rows = [_row(_cells(list(same))) for _, same in groupby(measures, key=lambda m: m.name)]
+    return "\n".join([_row(COLUMNS), _row(["---"] * len(COLUMNS)), *rows]) if rows else ""
+
+
+def _cells(same: list[Measure]) -> list[str]:
+    measure = same[0]
     goal = GOALS.get(measure.name)
-    held = "" if goal is None else f"{goal}, {'met' if goal.met(measure.value) else '**missed**'}"
     interval = ""
     if measure.low is not None and measure.high is not None:
         interval = f"{measure.low:g} to {measure.high:g}"
-    beside = measure.peer or ""
-    if measure.peer_value is not None:
-        beside = f"{beside}: {measure.peer_value:g} {measure.unit}"
     return [
         f"`{measure.name}`",
-        f"{measure.value:g} {measure.unit}",
-        held,
+        _value(measure.value, measure.unit),
         interval,
+        "" if goal is None else str(goal),
+        "" if goal is None else "yes" if goal.met(measure.value) else "**no**",
         f"{measure.n:,}",
-        beside,
+        "<br>".join(_beside(one) for one in same if one.peer is not None),
     ]
 
 
-def _row(cells: list[str] | tuple[str, ...]) -> str:
+def _value(value: float, unit: str) -> str:
+    return f"{value:,}".removesuffix(".0") + UNITS.get(unit, f" {unit}")
+
+
+def _beside(measure: Measure) -> str:
+    if measure.peer_value is None:
+        return str(measure.peer)
+    return f"{_value(measure.peer_value, measure.unit)}: {measure.peer}"
+
+
+def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
