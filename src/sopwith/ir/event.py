@@ -54,10 +54,11 @@ class Principal(Body):
 
 class RunStarted(Body):
     """The run exists, and what it is pinned to. `procedure`, `tools`, `policy` and `prompts` are digests of blobs;
-    `request` and `inputs` are redacted; `date` is the run's ISO date in its time zone."""
+    `request` and `inputs` are redacted; `date` is the run's ISO date in its time zone; `decisions` is the version of the decision types."""
 
     kind: Literal["run.started"] = "run.started"
     version: int = VERSION
+    decisions: int = 1
     procedure_id: str
     procedure: str
     tools: str
@@ -188,7 +189,8 @@ class CallStarted(Body):
 
 
 class CallFinished(Body):
-    """What came back from a call: a value under `name`, a typed error, or neither (`unknown`).
+    """What came back from a call: a value under `name`, a typed error, or neither (`unknown`: it may have acted, and
+    `error` says what is known).
 
     A value longer than the threshold is a blob of `size` characters; `value` is then its preview.
     """
@@ -292,10 +294,15 @@ class RunSuspended(Body):
 
 
 class RunResumed(Body):
-    """A driver has taken the run up again. A started call without an outcome is unknown from here on."""
+    """A driver has taken the run up again. A started call without an outcome is unknown from here on.
+
+    `policy` and `prompts` are the digests in force from here on, where they are not those the run was started with.
+    """
 
     kind: Literal["run.resumed"] = "run.resumed"
     by: str = "driver"
+    policy: str | None = None
+    prompts: str | None = None
 
 
 class Packet(Body):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -15,10 +15,11 @@ from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge, DynamicEnum, Node
 from sopwith.models.port import Action, ModelRequest, Prompt, Turn
 from sopwith.models.reply import Reading
-from sopwith.run.book import FINISH, LETTERS, Book, Labels, describe_fields, harmless, step_words
+from sopwith.run.book import FINISH, LETTERS, Book, Labels, describe_fields, free_tools, harmless, step_words
 from sopwith.run.preview import as_text, is_long, preview
 from sopwith.run.state import State
 from sopwith.run.values import Values, scope, shown
+from sopwith.tools.names import alias
 
 EMPTY_ENUM = Text("there is nothing to choose from", "没有可选的值")
 
@@ -82,9 +83,10 @@ def _returns_form(book: Book, node: Node, state: State, values: Values) -> Form:
     choice = returns_choice(book, node, state, values)
     if choice is not None:
         return Form("returns", labels=choice, legal=tuple(LETTERS[: len(choice.words)]))
-    schema = resolved_schema(book, node, state, values)
     name = book.action_name(node)
-    return Form("returns", (name,), schema, (Action(name, "", schema),))
+    shown_schema = resolved_schema(book, node, state, values.whole)
+    true_schema = resolved_schema(book, node, state, values.true) if node.dynamic_enums else shown_schema
+    return Form("returns", (name,), shown_schema, (Action(name, "", true_schema),))
 
 
 def judge_form(book: Book, group: tuple[CompiledEdge, ...]) -> Form:
@@ -101,35 +103,36 @@ def _readable(node: Node) -> dict[str, Json]:
 
 
 def _free_form(book: Book, node: Node) -> Form:
-    allowed = set(node.step.tools or book.procedure.permitted_tools())
-    specs = [spec for spec in book.machine.tools.values() if spec.name in allowed]
     finish = next(action for action in book.actions if action.name == FINISH)
-    names = {book.wire(spec.name) for spec in specs}
+    names = {alias(name) for name in free_tools(book.procedure, node)}
     reading = (*(action for action in book.actions if action.name in names), finish)
     return Form("free", tuple(action.name for action in reading), None, reading)
 
 
 def returns_choice(book: Book, node: Node, state: State, values: Values) -> Labels | None:
-    """The labels of a `returns` that is nothing but an enum, fixed or made from run data."""
+    """The labels of a `returns` that is nothing but an enum, fixed or made from run data; None where there are more
+    values than letters, which are then written out as JSON."""
     if node.choices:
         return book.returns_choice(node)
     for dynamic in node.dynamic_enums:
         if not dynamic.path:
-            items = tuple(_enum(book, dynamic, state, values))
-            return Labels(items, tuple(harmless(as_text(item)) for item in items))
+            told = _enum(book, dynamic, state, values.whole)
+            if len(told) <= len(LETTERS):
+                words = [harmless(as_text(item)) for item in told]
+                return Labels.of(_enum(book, dynamic, state, values.true), words)
     return None
 
 
-def _enum(book: Book, dynamic: DynamicEnum, state: State, values: Values) -> list[Json]:
+def _enum(book: Book, dynamic: DynamicEnum, state: State, convert: Callable[[Any], Json]) -> list[Json]:
     """The values of an enum that is made from run data. An empty one is an error: nothing could be answered."""
     names = {path[0] for path in dynamic.values.paths}
-    found = dynamic.values.render(scope(state, book.procedure.inputs, names, values.whole))
+    found = dynamic.values.render(scope(state, book.procedure.inputs, names, convert))
     if not isinstance(found, list) or not found:
         raise ExpressionError(as_text(dynamic.values.value), EMPTY_ENUM)
     return cast("list[Json]", found)
 
 
-def resolved_schema(book: Book, node: Node, state: State, values: Values) -> dict[str, Json]:
+def resolved_schema(book: Book, node: Node, state: State, convert: Callable[[Any], Json]) -> dict[str, Json]:
     """The `returns` of a step with its run-data enums put in."""
     if not node.dynamic_enums:
         return dict(node.returns or {"type": "object"})
@@ -138,7 +141,7 @@ def resolved_schema(book: Book, node: Node, state: State, values: Values) -> dic
         place: Any = schema
         for part in dynamic.path:
             place = place[part]
-        place["enum"] = _enum(book, dynamic, state, values)
+        place["enum"] = _enum(book, dynamic, state, convert)
     return schema
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -49,6 +50,16 @@ class Labels:
 
     values: tuple[Json, ...]
     words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, values: Iterable[Json], words: Iterable[str]) -> Labels:
+        """Labels whose words differ, also where the values read alike (`1` and `"1"`)."""
+        listed, said = tuple(values), list(words)
+        counts = Counter(said)
+        for i, word in enumerate(said):
+            if counts[word] > 1:
+                said[i] = f"{word} ({json.dumps(listed[i], ensure_ascii=False)})"
+        return cls(listed, tuple(said))
 
     def lines(self) -> str:
         """One line a label: `A. words`."""
@@ -96,7 +107,7 @@ class Book:
             )
             for a in self.actions
         )  # fmt: skip
-        return "<tools>\n" + "\n".join(lines) + "\n</tools>"
+        return "<tools>\n" + "\n".join(lines) + "\n</tools>" if self.actions else ""
 
     @cached_property
     def stable(self) -> bytes:
@@ -145,10 +156,6 @@ class Book:
         steps = [node.step.timeout or STEP_SECONDS for node in self.machine.nodes.values()]
         return int(1e6 * min(*phases, *steps, self.procedure.timeout or STEP_SECONDS))
 
-    def wire(self, tool: str) -> str:
-        """The wire name of a tool."""
-        return alias(tool)
-
     def call_name(self, number: int) -> str:
         """The name of the result of the `number`-th call of a run, where no step gives it one."""
         return f"call_{number}"
@@ -156,7 +163,7 @@ class Book:
     def _shown_to_free(self, tool: str) -> bool:
         """Whether a free step may call `tool`."""
         nodes = (node for node in self.machine.nodes.values() if node.kind == "free")
-        return any(tool in (node.step.tools or self.machine.tools) for node in nodes)
+        return any(tool in free_tools(self.procedure, node) for node in nodes)
 
     def result_schema(self, node: Node) -> dict[str, Json]:
         """What a free step must finish with."""
@@ -189,7 +196,12 @@ class Book:
         return found
 
     def turns(self, node: Node, purpose: str, labels: Labels | None) -> tuple[Turn, ...]:
-        """The worked examples of a step as turns in exactly the form of its tail."""
+        """The worked examples of a step as turns in exactly the form of its tail.
+
+        A choice among run data has none: its letters are of one run only, and turns are shared by all.
+        """
+        if labels is not None and node.dynamic_enums:
+            return ()
         key = (node.step.id, purpose)
         found = self._turns.get(key)
         if found is None:
@@ -268,12 +280,17 @@ class Book:
             (c.description and f"{as_text(c.value)}: {c.description}") or as_text(c.value)
             for c in node.choices
         )
-        return Labels(tuple(c.value for c in node.choices), tuple(words))
+        return Labels.of((c.value for c in node.choices), words)
 
     def judge_choice(self, group: tuple[CompiledEdge, ...]) -> Labels:
         """The labels of adjacent `judge` edges, and none of these."""
         values = (*(e.edge.to for e in group), None)
-        return Labels(values, (*(e.edge.judge or "" for e in group), _NONE[self.language]))
+        return Labels.of(values, (*(e.edge.judge or "" for e in group), _NONE[self.language]))
+
+
+def free_tools(procedure: Procedure, node: Node) -> tuple[str, ...]:
+    """The tools that a free step may call: its own list, also an empty one, or what the procedure permits."""
+    return procedure.permitted_tools() if node.step.tools is None else node.step.tools
 
 
 def step_words(node: Node, purpose: str, said: str | None = None) -> str:

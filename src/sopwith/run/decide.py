@@ -11,7 +11,7 @@ from sopwith.ir.value import Json
 from sopwith.models.reply import read_reply
 from sopwith.run.asking import inputs_form, inputs_request
 from sopwith.run.book import Book
-from sopwith.run.decide_step import decide_step, reject
+from sopwith.run.decide_step import decide_step
 from sopwith.run.decision import (
     AskModel,
     BindInputs,
@@ -26,7 +26,10 @@ from sopwith.run.decision import (
     StartCall,
     Wait,
 )
+from sopwith.run.lifecycle import LIFECYCLE
 from sopwith.run.packet import packet
+from sopwith.run.rejection import reject
+from sopwith.run.route import is_true
 from sopwith.run.state import State
 from sopwith.run.values import Values, scope
 
@@ -45,6 +48,8 @@ def decide(book: Book, state: State, values: Values) -> Decision:
     if state.timed_out is not None:
         return _out_of_time(book, state)
     decision = _PHASES[state.phase](book, state, values)
+    if isinstance(decision, EnterPhase) and decision.name not in LIFECYCLE[state.phase].to:
+        raise ValueError(f"{decision.name} does not follow {state.phase}")
     return _within_budget(book, state, decision)
 
 
@@ -64,6 +69,9 @@ def _plan(book: Book, state: State, values: Values) -> Decision:
     cursor = state.cursor
     if cursor is not None and cursor.failed is not None:
         return EnterPhase(Phase.ESCALATE)
+    if cursor is not None and cursor.timed_out is not None:
+        message = OUT_OF_TIME.in_(book.language).format(f"{cursor.timed_out:g}")
+        return FailStep(ErrorData(code="timeout", message=message))
     missing = {
         name: item.schema_
         for name, item in book.procedure.inputs.items()
@@ -74,10 +82,10 @@ def _plan(book: Book, state: State, values: Values) -> Decision:
     form = inputs_form(missing)
     if cursor is None or cursor.reply is None:
         return AskModel("inputs", inputs_request(book, form, state))
-    reading = read_reply(form.to_read, cursor.reply)
+    reading = read_reply(form.to_read, values.reply(cursor.reply))
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
-    return BindInputs({**state.given, **reading.value})
+    return BindInputs(dict(state.given), reading.value, reading.repairs)
 
 
 def _execute(book: Book, state: State, values: Values) -> Decision:
@@ -98,11 +106,8 @@ def _verify(book: Book, state: State, values: Values) -> Decision:
     if state.verified is False:
         return EnterPhase(Phase.ESCALATE)
     try:
-        if procedure.verify is not None:
-            names = procedure.verify.names
-            ok = procedure.verify.evaluate(scope(state, book.procedure.inputs, names, values.true)) is True
-            if not ok:
-                return RunCheck("procedure", False, procedure.verify.source)
+        if procedure.verify is not None and not is_true(procedure.verify, book, state, values):
+            return RunCheck("procedure", False, procedure.verify.source)
         problems = output_problems(book, state, values)
     except ExpressionError as error:
         return RunCheck("procedure", False, error.source, error.message.in_(book.language))
@@ -141,8 +146,9 @@ def _output(book: Book, state: State, values: Values) -> Decision:
 
 
 def _out_of_time(book: Book, state: State) -> Decision:
-    scope_name = state.timed_out[0] if state.timed_out else "run"
-    if scope_name == "run":
+    """A run that is out of time ends; a phase that is goes where the table of phases lets it."""
+    ends = state.timed_out is None or state.timed_out[0] == "run"
+    if ends or Phase.ESCALATE not in LIFECYCLE[state.phase].to:
         return Finish(Outcome(kind="exhausted", packet=packet(book, state)))
     return EnterPhase(Phase.ESCALATE)
 
@@ -161,6 +167,8 @@ def _within_budget(book: Book, state: State, decision: Decision) -> Decision:
         return decision
     return Finish(Outcome(kind="exhausted", packet=packet(book, state, limit=limit)))
 
+
+OUT_OF_TIME = Text("the inputs were not found within {} s", "未能在 {} 秒内取得输入")
 
 _PHASES = {
     Phase.RECEIVE: _receive,

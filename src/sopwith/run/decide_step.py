@@ -21,15 +21,17 @@ from sopwith.run.decision import (
     EnterPhase,
     FailStep,
     PerformCall,
-    RejectReply,
     RunCheck,
     StartCall,
     StoreValue,
 )
-from sopwith.run.lifecycle import FREE_EXCHANGES, REPLY_TRIES
-from sopwith.run.route import route, route_error
+from sopwith.run.lifecycle import FREE_EXCHANGES
+from sopwith.run.preview import as_text
+from sopwith.run.rejection import reject
+from sopwith.run.route import is_true, route, route_error
 from sopwith.run.state import Cursor, State
 from sopwith.run.values import Values, scope
+from sopwith.tools.names import alias
 
 Work = Callable[[Book, Node, State, Cursor, Values], Decision | None]
 
@@ -38,8 +40,23 @@ def decide_step(book: Book, node: Node, state: State, cursor: Cursor, values: Va
     """The next decision at `node`. Raises `ExpressionError` where an expression of the step fails."""
     if cursor.failed is not None:
         return route_error(book, node, state, cursor, values)
-    if cursor.timed_out is not None and cursor.started is None:
+    decision = _next(book, node, state, cursor, values)
+    if cursor.timed_out is not None and _begins(decision, cursor):
         return FailStep(_error(book, node, "timeout", OUT_OF_TIME, f"{cursor.timed_out:g}"), alert=True)
+    return decision
+
+
+def _begins(decision: Decision, cursor: Cursor) -> bool:
+    """Whether a decision begins something new: a step that is out of time may only finish what it has begun.
+
+    A write that may have acted is not new: it is made known, or escalates.
+    """
+    return isinstance(decision, AskModel | AskPerson) or (
+        isinstance(decision, StartCall) and not cursor.unknown
+    )
+
+
+def _next(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
     if cursor.visit > node.visits:
         return FailStep(_error(book, node, "visits", TOO_OFTEN, str(node.visits)))
     if not cursor.done or node.kind == "free":
@@ -53,19 +70,11 @@ def decide_step(book: Book, node: Node, state: State, cursor: Cursor, values: Va
     return route(book, node, state, cursor, values)
 
 
-def reject(cursor: Cursor, error: ErrorData, repairs: tuple[str, ...]) -> RejectReply:
-    """Refuse the reply at hand; finally, when the tries are used up or the model repeats itself word for word."""
-    text = cursor.reply.text if cursor.reply else None
-    final = len(cursor.rejections) + 1 >= REPLY_TRIES or (text is not None and text == cursor.rejected_text)
-    return RejectReply(error, repairs, final)
-
-
 def _check(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
     expression = cast("Any", node.verify)
     if cursor.checked is False:
         return FailStep(_error(book, node, "verify", NOT_VERIFIED, expression.source))
-    found = expression.evaluate(scope(state, book.procedure.inputs, expression.names, values.true))
-    return RunCheck("step", found is True, expression.source)
+    return RunCheck("step", is_true(expression, book, state, values), expression.source)
 
 
 def _route_only(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
@@ -80,12 +89,12 @@ def _tool(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
     if node.ready:
         return _propose(book, node, tool, bound, cursor)
     form = form_of(book, node, "arguments", state, values)
-    reading = _reading(form, cursor)
+    reading = _reading(form, cursor, values)
     if reading is None:
         return AskModel("arguments", request_of(book, node, form, state, values), node.step.model)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
-    filled = cast("dict[str, Json]", values.true(reading.value))
+    filled = cast("dict[str, Json]", reading.value)
     overruled = {name: filled[name] for name in bound if name in filled and filled[name] != bound[name]}
     arguments = {**filled, **bound}
     return _propose(book, node, tool, arguments, cursor, "model", overruled, reading.repairs)
@@ -114,13 +123,12 @@ def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, 
     if cursor.verdict == "deny":
         return FailStep(_error(book, node, "denied", DENIED, f"{tool.name} ({cursor.rule})"))
     if cursor.verdict == "ask" and cursor.approved is None:
-        question = APPROVE.in_(book.language).format(tool.name)
+        question = APPROVE.in_(book.language).format(tool.name, as_text(dict(cursor.arguments or {})))
         return AskPerson(question, "approval", {"type": "boolean"}, cursor.judged)
     if cursor.approved is False:
         return FailStep(_error(book, node, "denied", NOT_APPROVED, tool.name))
     if cursor.started is not None:
-        seconds = node.step.timeout or tool.timeout
-        return PerformCall(tool, arguments, cursor.key or "", _name(book, node, state), seconds)
+        return PerformCall(tool, arguments, cursor.key or "", _name(book, node, state), tool.timeout)
     again = StartCall(tool, arguments, proposed=True, attempt=cursor.attempt + 1)
     repeatable = tool.effect is Effect.READ or tool.idempotent
     retry = node.step.retry
@@ -141,7 +149,7 @@ def _name(book: Book, node: Node, state: State) -> str:
 
 def _returns(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
     form = form_of(book, node, "returns", state, values)
-    reading = _reading(form, cursor)
+    reading = _reading(form, cursor, values)
     if reading is None:
         return AskModel("returns", request_of(book, node, form, state, values), node.step.model)
     if reading.error is not None:
@@ -152,7 +160,7 @@ def _returns(book: Book, node: Node, state: State, cursor: Cursor, values: Value
 
 def _answer(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
     form = form_of(book, node, "answer", state, values)
-    reading = _reading(form, cursor)
+    reading = _reading(form, cursor, values)
     if reading is None:
         return AskModel("answer", request_of(book, node, form, state, values), node.step.model)
     if reading.error is not None:
@@ -174,7 +182,7 @@ def _free(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
     if cursor.tool is not None and not cursor.done and cursor.error is None and cursor.reply is None:
         return _free_call(book, node, state, cursor, values)
     form = form_of(book, node, "free", state, values)
-    reading = _reading(form, cursor)
+    reading = _reading(form, cursor, values)
     if reading is None and len(state.transcript) >= FREE_EXCHANGES:
         return FailStep(_error(book, node, "exchanges", TOO_LONG, str(FREE_EXCHANGES)))
     if reading is None:
@@ -183,8 +191,8 @@ def _free(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
         return reject(cursor, reading.error, reading.repairs)
     if reading.action == FINISH:
         return _finish(book, node, cursor, cast("dict[str, Json]", reading.value), reading.repairs)
-    tool = next(spec for spec in book.machine.tools.values() if book.wire(spec.name) == reading.action)
-    arguments = cast("dict[str, Json]", values.true(reading.value))
+    tool = next(spec for spec in book.machine.tools.values() if alias(spec.name) == reading.action)
+    arguments = cast("dict[str, Json]", reading.value)
     return _propose(book, node, tool, arguments, cursor, "model", None, reading.repairs)
 
 
@@ -193,9 +201,8 @@ def _finish(
 ) -> Decision:
     """The end of a free step: its result, or the case given to a person."""
     if value["outcome"] == "escalate":
-        return FailStep(
-            ErrorData(code="handed_over", message=str(value.get("reason") or ""), step=node.step.id)
-        )
+        reason = ErrorData(code="handed_over", message=str(value.get("reason") or ""), step=node.step.id)
+        return FailStep(reason, repairs=repairs)
     result = value.get("result")
     problems = validator(book.result_schema(node)).problems(result)
     if problems:
@@ -209,14 +216,13 @@ def _free_call(book: Book, node: Node, state: State, cursor: Cursor, values: Val
     tool = book.machine.tools[cursor.tool or ""]
     if cursor.verdict == "deny" or cursor.approved is False:
         error = _error(book, node, "denied", DENIED, f"{tool.name} ({cursor.rule})")
-        return RejectReply(error, final=len(cursor.rejections) + 1 >= REPLY_TRIES)
+        return reject(cursor, error)
     return _call(book, node, tool, state, cursor, values)
 
 
-def _reading(form: Form, cursor: Cursor) -> Reading | None:
-    if cursor.reply is None:
-        return None
-    return read_reply(form.to_read, cursor.reply)
+def _reading(form: Form, cursor: Cursor, values: Values) -> Reading | None:
+    """What the reply at hand says, with true values: those are what schemas, tools and expressions are for."""
+    return None if cursor.reply is None else read_reply(form.to_read, values.reply(cursor.reply))
 
 
 def _render(book: Book, template: Any, state: State, convert: Callable[[Any], Json]) -> Json:
@@ -234,7 +240,7 @@ TOO_OFTEN = Text("the step was entered more than {} times", "进入该步骤超�
 NOT_VERIFIED = Text("not true after the step: {}", "步骤之后不成立：{}")
 DENIED = Text("the policy does not permit {}", "策略不允许 {}")
 NOT_APPROVED = Text("the call of {} was not approved", "{} 的调用未获批准")
-APPROVE = Text("May {} be called?", "允许调用 {} 吗？")
+APPROVE = Text("May {} be called with {}?", "允许以 {1} 调用 {0} 吗？")
 
 _WORK: Mapping[str, Work] = {
     "tool": _tool,

@@ -17,7 +17,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class EnterPhase:
-    """Go to a phase of the lifecycle. `escalation` is why, where it is ESCALATE."""
+    """Go to a phase of the lifecycle."""
 
     name: Phase
 
@@ -34,9 +34,11 @@ class SelectProcedure:
 
 @dataclass(frozen=True, slots=True)
 class BindInputs:
-    """All inputs have values (with placeholders)."""
+    """All inputs have values: those that were passed (`given`, with placeholders) and those a model found (true)."""
 
-    values: dict[str, Json]
+    given: dict[str, Json]
+    found: dict[str, Json] = field(default_factory=dict[str, Json])
+    repairs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class StartCall:
 
 @dataclass(frozen=True, slots=True)
 class PerformCall:
-    """Perform the call that was started. The result gets the name `name`; `seconds` is what is left of its time."""
+    """Perform the call that was started. The result gets the name `name`; `seconds` is the tool's own limit."""
 
     tool: ToolSpec
     arguments: dict[str, Json]
@@ -93,7 +95,7 @@ class PerformCall:
 
 @dataclass(frozen=True, slots=True)
 class StoreValue:
-    """Give a name the value that a model or a person gave."""
+    """Give a name the value that a model gave (a true one), or a person (with placeholders)."""
 
     name: str
     value: Json
@@ -129,6 +131,7 @@ class FailStep:
 
     error: ErrorData
     alert: bool = False
+    repairs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

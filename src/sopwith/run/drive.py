@@ -27,6 +27,7 @@ from sopwith.ir.event import (
     ModelRequested,
     Outcome,
     PhaseEntered,
+    Principal,
     ProcedureSelected,
     ReplyRejected,
     ReplyRepaired,
@@ -41,7 +42,6 @@ from sopwith.ir.event import (
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.value import Json, canonical, digest
 from sopwith.models.port import Model
-from sopwith.run.begun import Begun
 from sopwith.run.book import Book
 from sopwith.run.decide import decide
 from sopwith.run.decision import (
@@ -64,8 +64,9 @@ from sopwith.run.decision import (
     Wait,
 )
 from sopwith.run.journal import Clock, Journal
-from sopwith.run.limits import Scope, model_seconds, outlasted, step_seconds
+from sopwith.run.limits import Scope, call_seconds, model_seconds, outlasted
 from sopwith.run.packet import packet
+from sopwith.run.redaction import written_error, written_text
 from sopwith.run.state import Cursor, State
 from sopwith.run.values import Values
 from sopwith.tools.catalogue import Catalogue
@@ -111,6 +112,11 @@ class Driver:
                 decision = decide(self.book, state, self.values)
                 if state.outcome is not None or isinstance(decision, Wait):
                     break
+                repairs = getattr(decision, "repairs", ())
+                if repairs:
+                    journal.emit(
+                        ReplyRepaired(repairs=tuple(self.redact_mixed(repair) for repair in repairs))
+                    )
                 await _PERFORM[type(decision)](self, decision)
         except SopwithError:
             raise
@@ -122,6 +128,8 @@ class Driver:
 
     def _fail(self, error: Exception) -> None:
         """End the run as failed: something broke that is nobody's decision."""
+        if self.journal.state.outcome is not None:
+            return
         message = self.redact_mixed(f"{type(error).__name__}: {error}")
         found = packet(self.book, self.journal.state)
         broken = found.model_copy(
@@ -144,10 +152,18 @@ class Driver:
         """Text that may hold placeholders of this run already: they stay, what is new is replaced."""
         return self.around.redactor.redact_reply(text)
 
+    def redact_outside(self, error: ErrorData) -> ErrorData:
+        """A tool's error as it may be written: nothing in it is taken for a placeholder of this run."""
+        told = {"code": self.redact(error.code), "message": self.redact(error.message)}
+        return error.model_copy(update=told)
+
+    def principal(self, state: State) -> Principal:
+        """Who the run acts for, as policies see it."""
+        return state.principal.model_copy(update={"id": str(self.values.true(state.principal.id))})
+
     def redact_error(self, error: ErrorData) -> ErrorData:
         """An error as it may be written."""
-        message = self.redact_mixed(error.message)
-        return error if message is error.message else error.model_copy(update={"message": message})
+        return written_error(self.around.redactor, error)
 
 
 async def _enter_phase(driver: Driver, decision: EnterPhase) -> None:
@@ -165,7 +181,7 @@ async def _select(driver: Driver, decision: SelectProcedure) -> None:
 
 
 async def _bind_inputs(driver: Driver, decision: BindInputs) -> None:
-    driver.journal.emit(InputsBound(values=decision.values))
+    driver.journal.emit(InputsBound(values={**decision.given, **driver.redact(decision.found)}))
 
 
 async def _enter_step(driver: Driver, decision: EnterStep) -> None:
@@ -198,11 +214,8 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
     seconds = model_seconds(driver.book, journal.state)
     began = time.perf_counter()
     try:
-        begun = Begun(model.complete(decision.request))
-        if not begun.done:
-            async with asyncio.timeout(seconds):
-                await begun
-        reply = await begun
+        async with asyncio.timeout(seconds):
+            reply = await model.complete(decision.request)
     except TimeoutError:
         driver.pass_limit("step", round(seconds, 3))
         return
@@ -216,9 +229,9 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
         return
     journal.emit(
         ModelReplied(
-            text=driver.redact_mixed(reply.text),
-            name=reply.name,
-            extra=reply.extra,
+            text=written_text(driver.around.redactor, reply.text),
+            name=None if reply.name is None else driver.redact_mixed(reply.name),
+            extra=tuple(driver.redact_mixed(name) for name in reply.extra),
             confidence=None if reply.confidence is None else round(reply.confidence, 6),
             usage=reply.usage,
             ms=int((time.perf_counter() - began) * 1000),
@@ -228,16 +241,10 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
         requested,
     )
     if reply.repairs:
-        journal.emit(ReplyRepaired(repairs=reply.repairs))
-
-
-def _repaired(driver: Driver, repairs: tuple[str, ...]) -> None:
-    if repairs:
-        driver.journal.emit(ReplyRepaired(repairs=repairs))
+        journal.emit(ReplyRepaired(repairs=tuple(driver.redact_mixed(repair) for repair in reply.repairs)))
 
 
 async def _reject(driver: Driver, decision: RejectReply) -> None:
-    _repaired(driver, decision.repairs)
     driver.journal.emit(ReplyRejected(error=driver.redact_error(decision.error), final=decision.final))
 
 
@@ -248,7 +255,6 @@ async def _start_call(driver: Driver, decision: StartCall) -> None:
     cursor = state.cursor or Cursor("", 1, state.at)
     cause = None
     if not decision.proposed:
-        _repaired(driver, decision.repairs)
         cause = journal.emit(
             CallProposed(
                 tool=tool.name,
@@ -257,16 +263,15 @@ async def _start_call(driver: Driver, decision: StartCall) -> None:
                 overruled=driver.redact(decision.overruled) if decision.overruled else {},
             )
         )
-    known = decision.proposed and decision.attempt == 1 and cursor.verdict is not None
-    judged = cursor.judged if known else None
-    if judged is None:
-        facts = CallFacts(state.principal, tool, decision.arguments, cursor.step, state.run)
-        verdict, rule = around.policy.judge(facts)
-        what = f"{cursor.instance}\n{tool.name}\n".encode() + canonical(decision.arguments)
-        judged = around.redactor.keyed_hash(what)
-        cause = journal.emit(CallJudged(verdict=verdict, rule=rule, arguments=judged), cause)
-        if verdict != "allow" and not (verdict == "ask" and decision.proposed and cursor.approved):
-            return
+    # Judged anew also where it was judged before: the rules in force now decide, and an approval answers only an `ask`.
+    facts = CallFacts(driver.principal(state), tool, decision.arguments, cursor.step, state.run)
+    verdict, rule = around.policy.judge(facts)
+    what = f"{cursor.instance}\n{tool.name}\n".encode() + canonical(decision.arguments)
+    judged = around.redactor.keyed_hash(what)
+    cause = journal.emit(CallJudged(verdict=verdict, rule=rule, arguments=judged), cause)
+    approved = decision.proposed and cursor.approved is True and cursor.judged == judged
+    if verdict == "deny" or (verdict == "ask" and not approved):
+        return
     key = cursor.key if decision.proposed else None
     if key is None:
         # `judged` covers the step, the tool and the arguments, and nobody can guess arguments from it.
@@ -282,19 +287,15 @@ async def _perform_call(driver: Driver, decision: PerformCall) -> None:
     if writes:
         await journal.flush(durable=True)
     cause = journal.state.cursor.started if journal.state.cursor else None
-    seconds = decision.seconds
-    if seconds is None and journal.state.cursor is not None:
-        seconds = step_seconds(driver.book, journal.state.cursor.step)
+    seconds = call_seconds(driver.book, journal.state, decision.seconds)
     began = time.perf_counter()
     result = await driver.around.catalogue.call(
         decision.tool.name, decision.arguments, key=decision.key, seconds=seconds
     )
     ms = int((time.perf_counter() - began) * 1000)
-    if result.unknown:
-        journal.emit(CallFinished(unknown=True, ms=ms), cause)
-    elif result.error is not None:
-        told = result.error.model_copy(update={"message": driver.redact(result.error.message)})
-        journal.emit(CallFinished(error=told, ms=ms), cause)
+    if result.unknown or result.error is not None:
+        told = None if result.error is None else driver.redact_outside(result.error)
+        journal.emit(CallFinished(error=told, unknown=result.unknown, ms=ms), cause)
     else:
         stored = journal.stored(driver.redact(result.value))
         journal.emit(CallFinished(name=decision.name, ms=ms, **stored), cause)
@@ -303,8 +304,8 @@ async def _perform_call(driver: Driver, decision: PerformCall) -> None:
 
 
 async def _store_value(driver: Driver, decision: StoreValue) -> None:
-    _repaired(driver, decision.repairs)
-    stored = driver.journal.stored(decision.value)
+    safe = driver.redact(decision.value) if decision.by == "model" else decision.value
+    stored = driver.journal.stored(safe)
     driver.journal.emit(ValueStored(name=decision.name, by=decision.by, **stored))
 
 

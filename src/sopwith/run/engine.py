@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self, cast
 
-from sopwith.errors import ProcedureError, Text, UserError
+from sopwith.errors import PolicyError, ProcedureError, Text, UserError
 from sopwith.guard.permit import Policy
 from sopwith.guard.redact import Redactor
 from sopwith.guard.screen import Screen
@@ -33,6 +33,7 @@ from sopwith.log.sqlite import SqliteLog
 from sopwith.models.connect import connect
 from sopwith.models.port import Model
 from sopwith.run.book import Book
+from sopwith.run.decision import VERSION as DECISIONS
 from sopwith.run.drive import Driver, Surroundings
 from sopwith.run.fold import fold_all
 from sopwith.run.journal import Clock, Journal, Subscriber
@@ -40,6 +41,7 @@ from sopwith.run.packet import packet
 from sopwith.run.prompt_file import prompts_digest
 from sopwith.run.run import Run
 from sopwith.run.state import Reference, State
+from sopwith.run.values import input_values
 from sopwith.tools.catalogue import Catalogue
 from sopwith.tools.function import FunctionSource
 from sopwith.tools.port import ToolSource
@@ -151,7 +153,7 @@ class Engine:
         written.
         """
         chosen = await self._choose(procedure)
-        held = None if grip is None else Grip(grip)
+        held = _held(grip)
         book = self._book(chosen, held)
         given = _checked_inputs(chosen, dict(inputs or {}))
         run = run_id or secrets.token_hex(6)
@@ -167,7 +169,8 @@ class Engine:
                 policy=journal.keep(*self._rules_blob),
                 prompts=prompts_digest(book.language),
                 model=self._model.id if self._model is not None else "none",
-                principal=who,
+                decisions=DECISIONS,
+                principal=who.model_copy(update={"id": redactor.redact(storable(who.id))}),
                 request=redactor.redact(storable(request)),
                 inputs=redactor.redact(given),
                 date=datetime.fromtimestamp(self._clock() / 1e6).date().isoformat(),
@@ -198,11 +201,43 @@ class Engine:
             if not given:
                 raise UserError(Text("the run waits for an answer", "该运行在等待回答"), _ANSWER_HINT)
             self._answer(driver, events, answer, by)
+            self._resumed(driver, events[0].body, by)
         elif given:
             raise UserError(Text("the run asks nothing", "该运行没有提问"))
         else:
-            journal.emit(RunResumed(by=by))
+            self._resumed(driver, events[0].body, by)
         return await self._drive(driver, events)
+
+    def _resumed(self, driver: Driver, started: RunStarted, by: str) -> None:
+        """Write down who goes on with the run, and under which rules and prompts where they are other ones."""
+        journal = driver.journal
+        rules, prompts = journal.keep(*self._rules_blob), prompts_digest(started.language)
+        journal.emit(
+            RunResumed(
+                by=by,
+                policy=None if rules == started.policy else rules,
+                prompts=None if prompts == started.prompts else prompts,
+            )
+        )
+
+    async def _hold_to(self, started: RunStarted, specs: Sequence[ToolSpec]) -> None:
+        """Refuse to go on with tools that do something else than those the run was started with."""
+        live = await self._catalogue.specs()
+        changed = [s.name for s in specs if s.name in live and _does(live[s.name]) != _does(s)]
+        if changed:
+            names = ", ".join(changed)
+            raise UserError(
+                Text(
+                    f"these tools have changed since the run began: {names}",
+                    f"这些工具在运行开始后改变了：{names}",
+                ),
+                Text("connect them as they were, or cancel the run", "请连接原来的工具，或取消该运行"),
+            )
+        if started.decisions > DECISIONS:
+            raise UserError(
+                Text("the run was started by a newer version", "该运行由更新的版本启动"),
+                Text("upgrade Sopwith", "请升级 Sopwith"),
+            )
 
     async def cancel(self, run: str, *, by: str = "operator") -> Run:
         """End a run that has not ended as cancelled. Raises `UserError` for an unknown or ended run."""
@@ -229,6 +264,7 @@ class Engine:
         held = None if started.grip is None else Grip(started.grip)
         machine = compile_procedure(procedure, {spec.name: spec for spec in specs}, held)
         driver = self._driver(Book(machine, started.language), run, state.task)
+        await self._hold_to(started, specs)
         driver.journal.take_up(state)
         await driver.journal.load([v.blob for v in state.values.values() if isinstance(v, Reference)])
         return driver, events
@@ -291,17 +327,39 @@ class Engine:
 
     def _run(self, driver: Driver, events: Sequence[Event]) -> Run:
         state: State = driver.journal.state
-        reveal = driver.around.redactor.reveal
         outcome = None
         if state.outcome is not None:
             told = state.outcome.model_dump(mode="json")
-            true = reveal(told)
+            true = _revealed(driver, told)
             outcome = state.outcome if true is told else Outcome.model_validate(true)
         question = None
         if state.cursor is not None and state.cursor.question is not None:
             asked = next(e for e in reversed(events) if e.body.kind == "human.asked")
-            question = str(reveal(asked.body.question))
-        return Run(state, events, outcome, question)
+            question = str(_revealed(driver, asked.body.question))
+        return Run(state, events, outcome, question, input_values(state, driver.book.procedure.inputs))
+
+
+def _revealed(driver: Driver, told: Json) -> Json:
+    """True values for the caller; placeholders where the vault does not hold them any more."""
+    try:
+        return driver.around.redactor.reveal(told)
+    except PolicyError:
+        return told
+
+
+def _does(spec: ToolSpec) -> tuple[Json, ...]:
+    """What a tool does, as far as its spec tells: all of it but its words and limits."""
+    return (spec.effect, spec.idempotent, spec.input_schema, spec.output_schema)
+
+
+def _held(grip: Grip | str | None) -> Grip | None:
+    """The grip that a run is held by, where the caller names one. Raises `UserError` for one that is not executed."""
+    if grip is None or grip in ("strict", "free"):
+        return None if grip is None else Grip(grip)
+    raise UserError(
+        Text(f"the grip '{grip}' is not executed by this version", f"本版本不执行“{grip}”"),
+        Text("use `strict` or `free`", "请使用 strict 或 free"),
+    )
 
 
 def _document(item: ProcedureLike) -> Document:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -69,6 +70,9 @@ def begin(event: Event) -> State:
 def fold(state: State, event: Event) -> State:
     """The state after `event`."""
     after = state.changed(seq=event.seq, at=event.at)
+    if isinstance(event.body, RunResumed) and state.suspended_at is None:
+        # Nobody drove the run in between: that time does not count.
+        after.__dict__["waited"] = state.waited + max(0, event.at - state.at)
     _FOLDS[type(event.body)](after, event, event.body)
     return after
 
@@ -182,7 +186,10 @@ def _exchange(state: State) -> None:
     """Close the open exchange of a transcript with the reply at hand."""
     reply = state.cursor.reply if state.cursor else None
     if state.tail is not None and reply is not None:
-        _set(state, transcript=(*state.transcript, Exchange(state.tail, reply.text)), tail=None)
+        said = reply.text
+        if reply.name is not None:  # the provider gave the name apart: a transcript says both
+            said = f'{{"name": {json.dumps(reply.name, ensure_ascii=False)}, "arguments": {said}}}'
+        _set(state, transcript=(*state.transcript, Exchange(state.tail, said)), tail=None)
 
 
 def _proposed(state: State, event: Event, body: CallProposed) -> None:
@@ -209,6 +216,9 @@ def _judged(state: State, event: Event, body: CallJudged) -> None:
 
 def _started(state: State, event: Event, body: CallStarted) -> None:
     _set(state, calls=state.calls + 1)
+    if state.cursor is not None and state.cursor.unknown:
+        # Made again with the same key: its outcome is open anew, and counted as a started call.
+        _set(state, open=tuple(tool for tool in state.open if tool != body.tool))
     _cursor(
         state,
         started=event.seq,
@@ -232,12 +242,20 @@ def _bind(state: State, event: Event, body: CallFinished | ValueStored) -> None:
 
 def _finished_call(state: State, event: Event, body: CallFinished) -> None:
     if body.unknown:
-        _cursor(state, started=None, unknown=True)
+        _lost(state)
     elif body.error is not None:
         _cursor(state, started=None, error=body.error)
     else:
         _bind(state, event, body)
         _cursor(state, started=None, done=True)
+
+
+def _lost(state: State) -> None:
+    """The call at hand may have acted: nobody knows."""
+    cursor = state.cursor
+    if cursor is not None and cursor.tool is not None and not cursor.unknown:
+        _set(state, open=(*state.open, cursor.tool))
+    _cursor(state, started=None, unknown=True)
 
 
 def _value_stored(state: State, event: Event, body: ValueStored) -> None:
@@ -297,9 +315,11 @@ def _resumed(state: State, event: Event, body: RunResumed) -> None:
     cursor = state.cursor
     if cursor is None or cursor.question is None:
         _wake(state, event.at)
-    if cursor is not None:
-        lost = cursor.started is not None and cursor.effect is not Effect.READ
-        _cursor(state, started=None, unknown=cursor.unknown or lost, asked=None)
+    if cursor is None:
+        return
+    if cursor.started is not None and cursor.effect is not Effect.READ:
+        _lost(state)
+    _cursor(state, started=None, asked=None)
 
 
 def _timed_out(state: State, event: Event, body: TimeoutPassed) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from sopwith.log.port import Log
 from sopwith.run.fold import begin, fold
 from sopwith.run.preview import is_long, preview
 from sopwith.run.state import State
+
+_LOGGER = logging.getLogger("sopwith")
 
 Subscriber = Callable[[Event, State], None]
 """Called with every event as it happens, and the state after it."""
@@ -42,7 +45,7 @@ class Journal:
         self.task = task
         self._log = log
         self._clock = clock
-        self._subscribers = subscribers
+        self._subscribers = list(subscribers)
         self._state: State | None = None
         self.events: list[Event] = []
         self._appended = 0
@@ -86,9 +89,17 @@ class Journal:
         self.events.append(event)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(BATCH_SECONDS, self._flush_late)
-        for subscriber in self._subscribers:
-            subscriber(event, state)
+        self._tell(event, state)
         return state.seq
+
+    def _tell(self, event: Event, state: State) -> None:
+        """Show an event to the subscribers. One that fails is dropped: who watches a run cannot change it."""
+        for subscriber in list(self._subscribers):
+            try:
+                subscriber(event, state)
+            except Exception as error:
+                self._subscribers.remove(subscriber)
+                _LOGGER.warning("a subscriber failed with %s and is dropped", type(error).__name__)
 
     def keep(self, data: bytes, name: str | None = None) -> str:
         """Keep `data` as a blob, to be appended with the next events. Returns its digest."""

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
 
 from sopwith.ir.event import Phase
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseRule:
-    """Where a phase may lead, its limit in seconds, and what happens when the limit is passed (with an alert)."""
+    """Where a phase may lead, and its limit in seconds.
+
+    A phase that outlasts its limit raises an alert and goes to ESCALATE; where it cannot, the run ends as exhausted.
+    """
 
     to: tuple[Phase, ...]
     seconds: float
-    then: Literal["escalate", "exhausted"]
 
 
 LIFECYCLE = MappingProxyType(
     {
-        Phase.RECEIVE: PhaseRule((Phase.PLAN, Phase.ESCALATE), 30.0, "escalate"),
-        Phase.PLAN: PhaseRule((Phase.EXECUTE, Phase.ESCALATE), 300.0, "escalate"),
-        Phase.EXECUTE: PhaseRule((Phase.VERIFY, Phase.ESCALATE), 3600.0, "escalate"),
-        Phase.VERIFY: PhaseRule((Phase.OUTPUT, Phase.ESCALATE), 60.0, "escalate"),
-        Phase.OUTPUT: PhaseRule((Phase.ESCALATE,), 60.0, "escalate"),
-        Phase.ESCALATE: PhaseRule((), 60.0, "exhausted"),
+        Phase.RECEIVE: PhaseRule((Phase.PLAN, Phase.ESCALATE), 30.0),
+        Phase.PLAN: PhaseRule((Phase.EXECUTE, Phase.ESCALATE), 300.0),
+        Phase.EXECUTE: PhaseRule((Phase.VERIFY, Phase.ESCALATE), 3600.0),
+        Phase.VERIFY: PhaseRule((Phase.OUTPUT, Phase.ESCALATE), 60.0),
+        Phase.OUTPUT: PhaseRule((Phase.ESCALATE,), 60.0),
+        Phase.ESCALATE: PhaseRule((), 60.0),
     }
 )
 """The phases of every run, in order. Time that a run waits for a person does not count."""

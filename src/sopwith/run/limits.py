@@ -40,6 +40,16 @@ def step_seconds(book: Book, step: str) -> float:
     return book.machine.nodes[step].step.timeout or STEP_SECONDS
 
 
+def call_seconds(book: Book, state: State, own: float | None) -> float:
+    """What a tool's call may take: what is left of the step's time, and at most the tool's `own` limit."""
+    cursor = state.cursor
+    if cursor is None or not cursor.step:
+        return own or STEP_SECONDS
+    spent = max(0, state.at - cursor.entered_at - (state.waited - state.step_waited)) / 1e6
+    left = step_seconds(book, cursor.step) - spent
+    return max(LEAST_SECONDS, left if own is None else min(own, left))
+
+
 def model_seconds(book: Book, state: State) -> float:
     """What is left of the step's time, at most the limit of one model call."""
     cursor = state.cursor

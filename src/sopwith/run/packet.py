@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sopwith.errors import Text
 from sopwith.ir.event import Packet
+from sopwith.ir.tool import Effect
 from sopwith.run.book import Book
 from sopwith.run.state import Cursor, Reference, State
 
@@ -28,7 +29,7 @@ def packet(book: Book, state: State, limit: str | None = None) -> Packet:
             name: value.preview if isinstance(value, Reference) else value
             for name, value in state.values.items()
         },
-        open=_open(book, cursor),
+        open=_open(state, cursor),
         error=cursor.failed if cursor else None,
     )
 
@@ -54,6 +55,7 @@ def _reason(book: Book, state: State, cursor: Cursor | None, limit: str | None) 
     return HANDED_OVER.in_(language).format(title)
 
 
-def _open(book: Book, cursor: Cursor | None) -> tuple[str, ...]:
-    """Calls whose outcome is not known."""
-    return (cursor.tool,) if cursor is not None and cursor.unknown and cursor.tool else ()
+def _open(state: State, cursor: Cursor | None) -> tuple[str, ...]:
+    """Writes whose outcome is not known: of earlier steps, and one that was started and has not come back."""
+    started = cursor is not None and cursor.started is not None and cursor.effect is not Effect.READ
+    return (*state.open, cursor.tool) if cursor is not None and started and cursor.tool else state.open

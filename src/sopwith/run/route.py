@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
-from sopwith.errors import Text
+from sopwith.errors import ExpressionError, Text
+from sopwith.expr.expression import Expression
 from sopwith.ir.event import Outcome, Phase
 from sopwith.ir.tool import ErrorData
-from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge, Node
 from sopwith.models.reply import read_reply
 from sopwith.run.asking import judge_form, request_of
 from sopwith.run.book import Book
-from sopwith.run.decision import AskModel, Decision, EnterPhase, FailStep, Finish, RejectReply, TakeEdge
-from sopwith.run.lifecycle import REPLY_TRIES
+from sopwith.run.decision import AskModel, Decision, EnterPhase, FailStep, Finish, TakeEdge
 from sopwith.run.packet import packet
+from sopwith.run.rejection import reject
 from sopwith.run.state import Cursor, State
 from sopwith.run.values import Values, scope
 
@@ -27,6 +26,8 @@ DOUBTFUL = Text(
     "选择的把握不足（{}），且该步骤没有 otherwise",
 )
 
+NOT_A_TRUTH = Text("it gives neither true nor false", "结果既不是 true 也不是 false")
+
 By = Literal["always", "when", "judge", "otherwise", "error"]
 
 
@@ -36,6 +37,7 @@ def route(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
         return _otherwise(book, node, state, cursor)
     judged: CompiledEdge | None = None
     confidence: float | None = None
+    repairs: tuple[str, ...] = ()
     group: tuple[CompiledEdge, ...] = ()
     for edge in node.edges:
         if edge.kind == "when":
@@ -47,11 +49,11 @@ def route(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
                 chosen = _judged(book, node, group, state, cursor, values)
                 if not isinstance(chosen, tuple):
                     return chosen
-                judged, confidence = chosen
+                judged, confidence, repairs = chosen
             if edge is judged:
-                return _take(book, state, edge, "judge", edge.edge.judge, confidence)
+                return _take(book, state, edge, "judge", edge.edge.judge, confidence, repairs)
         else:
-            return _take(book, state, edge, edge.kind, None, confidence)
+            return _take(book, state, edge, edge.kind, None, confidence, repairs)
     return FailStep(ErrorData(code="no_edge", message=NO_EDGE.in_(book.language), step=node.step.id))
 
 
@@ -75,21 +77,20 @@ def route_error(book: Book, node: Node, state: State, cursor: Cursor, values: Va
 
 def _judged(
     book: Book, node: Node, group: tuple[CompiledEdge, ...], state: State, cursor: Cursor, values: Values
-) -> tuple[CompiledEdge | None, float | None] | Decision:
-    """The edge that the model chose (None: none of them, or too doubtful) and its confidence; or what to do first."""
+) -> tuple[CompiledEdge | None, float | None, tuple[str, ...]] | Decision:
+    """The edge that the model chose (None: none of them, or too doubtful), its confidence, and how the reply was
+    repaired; or what to do first."""
     form = judge_form(book, group)
     if cursor.reply is None:
         return AskModel("judge", request_of(book, node, form, state, values), node.step.model)
-    reading = read_reply(form.to_read, cursor.reply)
+    reading = read_reply(form.to_read, values.reply(cursor.reply))
     if reading.error is not None:
-        text = cursor.reply.text
-        final = len(cursor.rejections) + 1 >= REPLY_TRIES or text == cursor.rejected_text
-        return RejectReply(reading.error, reading.repairs, final)
+        return reject(cursor, reading.error, reading.repairs)
     index = form.index(reading)
     least = node.step.min_confidence
     if index >= len(group) or (least is not None and (cursor.confidence or 0.0) < least):
-        return None, cursor.confidence
-    return group[index], cursor.confidence
+        return None, cursor.confidence, reading.repairs
+    return group[index], cursor.confidence, reading.repairs
 
 
 def _doubtful_value(node: Node, cursor: Cursor) -> bool:
@@ -108,13 +109,24 @@ def _otherwise(book: Book, node: Node, state: State, cursor: Cursor) -> Decision
 
 
 def _true(edge: CompiledEdge, book: Book, state: State, values: Values) -> bool:
-    if edge.condition is None:
-        return False
-    known: Mapping[str, Json] = scope(state, book.procedure.inputs, edge.condition.names, values.true)
-    return edge.condition.evaluate(known) is True
+    return edge.condition is not None and is_true(edge.condition, book, state, values)
+
+
+def is_true(expression: Expression, book: Book, state: State, values: Values) -> bool:
+    """The truth of a condition. Raises `ExpressionError` where it fails, or gives something else than a truth value."""
+    found = expression.evaluate(scope(state, book.procedure.inputs, expression.names, values.true))
+    if not isinstance(found, bool):
+        raise ExpressionError(expression.source, NOT_A_TRUTH)
+    return found
 
 
 def _take(
-    book: Book, state: State, edge: CompiledEdge, by: By, label: str | None, confidence: float | None
+    book: Book,
+    state: State,
+    edge: CompiledEdge,
+    by: By,
+    label: str | None,
+    confidence: float | None,
+    repairs: tuple[str, ...] = (),
 ) -> Decision:
-    return TakeEdge(edge, by, state.visits.get(edge.edge.to, 0) + 1, label, confidence)
+    return TakeEdge(edge, by, state.visits.get(edge.edge.to, 0) + 1, label, confidence, repairs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sopwith.ir.event import Event, Outcome
@@ -17,13 +17,14 @@ class Run:
 
     `outcome` (None while it waits) holds true values; events and state hold placeholders. The hashes of events are in
     the log (`engine.log.read(run.id)`). `question` is what a person
-    is asked while the run is suspended.
+    is asked while the run is suspended; `inputs` are all inputs, those from the run's own facts included.
     """
 
     state: State
     events: Sequence[Event]
     outcome: Outcome | None
     question: str | None = None
+    inputs: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
     @property
     def id(self) -> str:
@@ -53,10 +54,10 @@ class Run:
     @property
     def context(self) -> Mapping[str, Json]:
         """The run in the shape of the data protocol, see `context_view`."""
-        return context_view(self.state)
+        return context_view(self.state, self.inputs)
 
 
-def context_view(state: State) -> dict[str, Json]:
+def context_view(state: State, inputs: Mapping[str, Json] | None = None) -> dict[str, Json]:
     """`{task_id, state, input: {raw, parsed}, context, intermediate, output}`: a view, every name with its owner.
 
     `intermediate` maps each name to `{value, owner}`; no step can overwrite another's name. Placeholders stay.
@@ -71,7 +72,7 @@ def context_view(state: State) -> dict[str, Json]:
     return {
         "task_id": state.task,
         "state": str(state.phase),
-        "input": {"raw": state.request, "parsed": dict(state.inputs)},
+        "input": {"raw": state.request, "parsed": dict(state.inputs if inputs is None else inputs)},
         "context": {
             "principal": state.principal.model_dump(mode="json"),
             "date": state.date,

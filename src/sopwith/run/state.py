@@ -149,6 +149,8 @@ class State(_Changed):
     transcript: tuple[Exchange, ...] = ()
     tail: str | None = None
     """The tail of the open exchange of a transcript."""
+    open: tuple[str, ...] = ()
+    """Tools whose writes may have acted, without a known outcome."""
     calls: int = 0
     """Tool calls that were started."""
     used: Usage = _NOTHING

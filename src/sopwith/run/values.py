@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import cast
 
 from sopwith.ir.procedure import Input
 from sopwith.ir.value import Json
+from sopwith.models.port import ModelReply
 from sopwith.run.preview import is_long, preview
 from sopwith.run.state import Reference, State, Stored
 
@@ -28,6 +30,17 @@ class Values:
     def whole(self, stored: Stored) -> Json:
         """The whole value, with placeholders."""
         return json.loads(self._load(stored.blob)) if isinstance(stored, Reference) else stored
+
+    def reply(self, reply: ModelReply) -> ModelReply:
+        """A reply with true values: put into the parsed text where it is JSON, so that it stays JSON."""
+        text = reply.text
+        if "<" not in text:
+            return reply
+        try:
+            parsed = json.loads(text)
+        except ValueError:
+            return replace(reply, text=str(self._reveal(text)))
+        return replace(reply, text=json.dumps(self._reveal(parsed), ensure_ascii=False))
 
     def true(self, stored: Stored) -> Json:
         """The true value, for tools, policies and expressions."""
