@@ -11,7 +11,7 @@ from tests.tools.servers import odd
 from typing_extensions import TypedDict
 
 from sopwith.ir.schema import validator
-from sopwith.ir.tool import Effect
+from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.value import canonical
 from sopwith.tools import FunctionSource, ToolSource, tool
 
@@ -82,8 +82,51 @@ async def test_a_call_gives_its_value(source: ToolSource) -> None:
 
 
 async def test_a_lone_surrogate_survives_as_a_replacement_character(source: ToolSource) -> None:
-    result = await source.call("odd.echo", {"value": "a\ud800b"}, key="k", seconds=AMPLE)
+    await source.specs()
+    prepared = source.prepare("odd.echo", {"value": "a\ud800b"})
+    assert isinstance(prepared, dict)
+    result = await source.call("odd.echo", prepared, key="k", seconds=AMPLE)
     assert result.value == "a\ufffdb"
+
+
+async def test_prepared_arguments_are_prepared_as_themselves_and_are_what_is_called(
+    source: ToolSource,
+) -> None:
+    await source.specs()
+    given: dict[str, Any] = {"value": {"名": ["a", 1, 1.5, None, True, {"b": "\ud800"}]}}
+    prepared = source.prepare("odd.echo", given)
+    assert prepared == {"value": {"名": ["a", 1, 1.5, None, True, {"b": "\ufffd"}]}}
+    assert given["value"]["名"][5] == {"b": "\ud800"}
+    assert source.prepare("odd.echo", prepared) == prepared
+
+
+async def test_arguments_that_were_not_prepared_are_not_changed_but_refused(source: ToolSource) -> None:
+    result = await source.call("odd.echo", {"value": "a\ud800b"}, key="k", seconds=AMPLE)
+    assert result.error is not None and (result.error.code, result.unknown) == ("not_prepared", False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"value": "1", "role": "owner"}, "role"),
+        ({}, "value"),
+        ({"value": float("nan")}, "$.value"),
+    ],
+)
+async def test_arguments_that_a_tool_does_not_list_or_take_are_a_typed_error(
+    source: ToolSource, arguments: dict[str, Any], told: str
+) -> None:
+    await source.specs()
+    error = source.prepare("odd.echo", arguments)
+    assert isinstance(error, ErrorData) and error.code == "invalid_arguments" and told in error.message
+    result = await source.call("odd.echo", arguments, key="k", seconds=AMPLE)
+    assert (result.error, result.unknown) == (error, False)
+
+
+async def test_arguments_of_an_unknown_tool_are_a_typed_error(source: ToolSource) -> None:
+    await source.specs()
+    error = source.prepare("odd.nonsense", {})
+    assert isinstance(error, ErrorData) and error.code == "unknown_tool"
 
 
 async def test_a_structured_value_is_typed(source: ToolSource) -> None:
@@ -117,7 +160,8 @@ async def test_a_write_past_its_time_is_unknown(source: ToolSource) -> None:
     specs = {spec.name: spec for spec in await source.specs()}
     assert specs["odd.stall_write"].effect is Effect.WRITE
     result = await source.call("odd.stall_write", {}, key="k", seconds=SOON)
-    assert (result.unknown, result.error, result.value) == (True, None, None)
+    assert (result.unknown, result.value) == (True, None)
+    assert result.error is not None and result.error.code == "timeout"
 
 
 async def test_a_cancelled_call_is_cancelled(source: ToolSource) -> None:

@@ -40,6 +40,7 @@ TOOLS = [
     tool("wrong", output=NUMBER),
     tool("fails"),
     tool("protocol_error"),
+    tool("refused"),
     tool("stall"),
     tool("stall_write"),
     tool("ignore"),
@@ -82,6 +83,8 @@ def call(name, arguments):
             return text("no such ticket", "工单不存在", isError=True)
         case "protocol_error":
             raise ValueError("not today")
+        case "refused":
+            raise KeyError("no such tool")
         case "stall" | "stall_write":
             while True:
                 signal.pause()
@@ -121,6 +124,8 @@ def main():
         reply = {"jsonrpc": "2.0", "id": message["id"]}
         try:
             reply["result"] = answer(message["method"], message.get("params") or {})
+        except KeyError as error:
+            reply["error"] = {"code": -32602, "message": error.args[0]}
         except LookupError as error:
             reply["error"] = {"code": -32601, "message": f"no method {error}"}
         except ValueError as error:

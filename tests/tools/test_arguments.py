@@ -1,4 +1,4 @@
-"""Arguments: decoded only where the schema says so, then judged."""
+"""Arguments: judged by the schema of their tool, and never another than those that were prepared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sopwith.ir.tool import ToolSpec
-from sopwith.tools.arguments import normalise, problems
+from sopwith.tools.arguments import changes, problems
 
 FILES: dict[str, Any] = {
     "type": "object",
@@ -17,36 +17,6 @@ FILES: dict[str, Any] = {
 
 def spec(schema: dict[str, Any]) -> ToolSpec:
     return ToolSpec(name="t.t", input_schema=schema)
-
-
-def test_a_stringified_array_is_decoded_and_recorded() -> None:
-    made, repairs = normalise(FILES, {"files": '[{"p":"a"}]'})
-    assert made == {"files": [{"p": "a"}]}
-    assert repairs == ("stringified $.files",)
-    assert problems(spec(FILES), made) == ()
-
-
-def test_arguments_that_were_encoded_twice_are_decoded() -> None:
-    schema = {"type": "object", "properties": {"shop_name": {"type": "string"}}}
-    made, repairs = normalise(schema, '"{\\"shop_name\\":\\"A店\\"}"')
-    assert made == {"shop_name": "A店"}
-    assert len(repairs) == 1
-
-
-@pytest.mark.parametrize("text", ["[1,2]", "42", "true", "{}", "null"])
-def test_text_that_may_be_text_stays_text(text: str) -> None:
-    assert normalise(FILES, {"note": text}) == ({"note": text}, ())
-
-
-def test_nothing_is_filled_in() -> None:
-    schema = {"type": "object", "properties": {"n": {"type": "integer", "default": 3}}}
-    assert normalise(schema, {}) == ({}, ())
-
-
-def test_the_given_arguments_are_not_changed() -> None:
-    given = {"files": '[{"p":"a"}]'}
-    normalise(FILES, given)
-    assert given == {"files": '[{"p":"a"}]'}
 
 
 @pytest.mark.parametrize(
@@ -92,8 +62,12 @@ def test_a_recursive_schema_is_followed() -> None:
         "additionalProperties": False,
     }
     schema = {"type": "object", "properties": {"root": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}
-    made, repairs = normalise(schema, {"root": {"children": [{"children": "[{}]"}]}})
-    assert made == {"root": {"children": [{"children": [{}]}]}}
-    assert len(repairs) == 1
-    assert problems(spec(schema), made) == ()
+    assert problems(spec(schema), {"root": {"children": [{"children": [{}]}]}}) == ()
     assert problems(spec(schema), {"root": {"children": [{"childs": []}]}}) != ()
+
+
+def test_only_a_default_may_be_added_to_what_was_prepared() -> None:
+    assert changes({"a": 1}, {"a": 1, "b": 2}) is None
+    for arguments in ({"a": 2}, {"a": 1, "c": 3}):
+        error = changes(arguments, {"a": 1, "b": 2})
+        assert error is not None and error.code == "not_prepared"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
 import pytest
+from pydantic import StringConstraints
 
 from sopwith.errors import Text, ToolSourceError, UserError
-from sopwith.ir.tool import ToolSpec
+from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.tools import Catalogue, FunctionSource, McpSource, ToolResult, tool
 
 
@@ -42,6 +45,20 @@ async def test_a_call_goes_to_its_source() -> None:
     assert await catalogue.call("b.second", {"n": 1}, key="k", seconds=None) == ToolResult(value=2)
 
 
+async def test_arguments_are_prepared_by_the_source() -> None:
+    @tool(name="b.third", inline=True)
+    def third(path: Annotated[str, StringConstraints(strip_whitespace=True)], deep: bool = False) -> str:
+        return f"{path} {deep}"
+
+    catalogue = Catalogue([FunctionSource([first]), FunctionSource([third])])
+    await catalogue.specs()
+    prepared = catalogue.prepare("b.third", {"path": " /etc"})
+    assert prepared == {"path": "/etc", "deep": False}
+    assert await catalogue.call("b.third", prepared, key="k", seconds=None) == ToolResult(value="/etc False")
+    error = catalogue.prepare("b.fourth", {})
+    assert isinstance(error, ErrorData) and error.code == "unknown_tool"
+
+
 async def test_an_unknown_tool_is_a_typed_error() -> None:
     result = await Catalogue([]).call("a.first", {}, key="k", seconds=None)
     assert result.error is not None and result.error.code == "unknown_tool"
@@ -74,6 +91,9 @@ class Ending:
 
     async def specs(self) -> list[ToolSpec]:
         return []
+
+    def prepare(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        return arguments
 
     async def call(self, name: str, arguments: object, *, key: str, seconds: float | None) -> ToolResult:
         return ToolResult()

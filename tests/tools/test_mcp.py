@@ -14,7 +14,7 @@ import pytest
 from tests.tools.servers import alive, odd
 
 from sopwith.errors import ToolSourceError, UserError
-from sopwith.ir.tool import Effect
+from sopwith.ir.tool import Effect, ErrorData
 from sopwith.tools import McpSource, ToolResult
 from sopwith.tools.arguments import problems
 
@@ -121,6 +121,29 @@ async def test_a_result_that_breaks_its_schema_is_refused(source: McpSource) -> 
     assert error is not None and error.code == "invalid_result"
 
 
+async def test_an_error_of_the_protocol_does_not_prove_that_a_write_did_nothing(source: McpSource) -> None:
+    result = await source.call("odd.protocol_error", {}, key="k", seconds=AMPLE)
+    assert result.unknown and result.error is not None and result.error.message == "not today"
+    refused = await source.call("odd.refused", {}, key="k", seconds=AMPLE)
+    assert not refused.unknown and refused.error is not None and refused.error.message == "no such tool"
+
+
+async def test_a_write_that_says_that_it_failed_has_failed() -> None:
+    plain = odd()
+    source = McpSource("odd", plain.command, plain.args)
+    result = await source.call("odd.fails", {}, key="k", seconds=AMPLE)
+    assert result == ToolResult(error=ErrorData(code="tool_error", message="no such ticket\n工单不存在"))
+    await source.close()
+
+
+async def test_a_result_of_a_write_that_breaks_its_schema_is_unknown() -> None:
+    plain = odd()
+    source = McpSource("odd", plain.command, plain.args)
+    result = await source.call("odd.wrong", {}, key="k", seconds=AMPLE)
+    assert result.unknown and result.error is not None and result.error.code == "invalid_result"
+    await source.close()
+
+
 async def test_arguments_that_json_cannot_hold_do_not_reach_the_server(
     source: McpSource, journal: Path
 ) -> None:
@@ -133,7 +156,8 @@ async def test_a_kill_in_a_call_is_unknown_for_a_write_and_the_server_comes_back
     source: McpSource, journal: Path
 ) -> None:
     before = await pid_of(source)
-    assert await source.call("odd.die_write", {}, key="k", seconds=AMPLE) == ToolResult(unknown=True)
+    result = await source.call("odd.die_write", {}, key="k", seconds=AMPLE)
+    assert result.unknown and result.error is not None and result.error.code == "server_lost"
     after = await pid_of(source)
     assert after != before and alive(after) and not alive(before)
     assert called(journal) == ["pid", "die_write", "pid"]
@@ -175,7 +199,7 @@ async def test_closing_ends_a_server_that_ignores_signals() -> None:
     source = odd("odd", "stubborn")
     pid = await pid_of(source)
     call = asyncio.create_task(source.call("odd.stall_write", {}, key="k", seconds=SOON))
-    assert await call == ToolResult(unknown=True)
+    assert (await call).unknown
     await source.close()
     assert not alive(pid)
 

@@ -1,12 +1,11 @@
-"""The arguments of a call: stringified parts decoded where the schema says so, then judged by it."""
+"""The arguments of a call, judged by the schema of its tool."""
 
 from __future__ import annotations
 
 from typing import cast
 
-from sopwith.ir.coerce import coerce
 from sopwith.ir.schema import json_path, validator
-from sopwith.ir.tool import ToolSpec
+from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json
 
 _OPEN = frozenset({
@@ -14,15 +13,6 @@ _OPEN = frozenset({
     "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas",
 })  # fmt: skip
 """Keywords by which a schema itself says what else an object may hold."""
-
-
-def normalise(schema: dict[str, Json], arguments: Json) -> tuple[Json, tuple[str, ...]]:
-    """`arguments` with what arrived as text decoded as `schema` declares it, and a line for each repair.
-
-    Nothing else changes: no default is filled in, no text that may be text is touched. What cannot be
-    read as an object stays what it is: `problems` judges it.
-    """
-    return coerce(schema, arguments)
 
 
 def problems(spec: ToolSpec, arguments: Json) -> tuple[str, ...]:
@@ -43,3 +33,12 @@ def problems(spec: ToolSpec, arguments: Json) -> tuple[str, ...]:
 
 def _listed(spec: ToolSpec) -> tuple[str, ...]:
     return tuple(cast("dict[str, Json]", spec.input_schema.get("properties", {})))
+
+
+def changes(arguments: dict[str, Json], prepared: dict[str, Json]) -> ErrorData | None:
+    """The error where `prepared` says something else than `arguments` did; a default that it adds is none."""
+    for name, value in arguments.items():
+        if name not in prepared or prepared[name] != value:
+            what = f"{json_path((name,))}: the tool would get another value than this: call it as prepared"
+            return ErrorData(code="not_prepared", message=what)
+    return None

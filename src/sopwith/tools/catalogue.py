@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from sopwith.errors import Text, UserError
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json, canonical, digest
-from sopwith.tools.port import ToolResult, ToolSource
+from sopwith.tools.port import ToolResult, ToolSource, failed
 
 
 class Catalogue:
@@ -37,15 +37,23 @@ class Catalogue:
         """What the sources have left out, and why."""
         return [problem for source in self.sources for problem in getattr(source, "problems", ())]
 
+    def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
+        """The arguments exactly as the tool will get them; see `ToolSource.prepare`. Call it after `specs`."""
+        source = self._source_of.get(name)
+        if source is None:
+            return ErrorData(code="unknown_tool", message=f"there is no tool {name}")
+        return source.prepare(name, arguments)
+
     async def call(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
     ) -> ToolResult:
         """Call a tool at its source; see `ToolSource.call`."""
         if self._specs is None:
             await self.specs()
-        if name not in self._source_of:
-            return ToolResult(error=ErrorData(code="unknown_tool", message=f"there is no tool {name}"))
-        return await self._source_of[name].call(name, arguments, key=key, seconds=seconds)
+        source = self._source_of.get(name)
+        if source is None:
+            return failed("unknown_tool", f"there is no tool {name}")
+        return await source.call(name, arguments, key=key, seconds=seconds)
 
     async def close(self) -> None:
         """End what the sources hold. May be called twice."""

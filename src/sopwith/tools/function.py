@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, overload
 
-from pydantic import ValidationError
-from pydantic_core import to_json
-
 from sopwith.errors import Text, UserError, ValueRefused
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
-from sopwith.ir.value import Json, storable
+from sopwith.ir.value import Json
+from sopwith.tools.arguments import changes
 from sopwith.tools.bounded import Bounded, OutOfTime
-from sopwith.tools.port import ToolResult
+from sopwith.tools.port import ToolResult, failed
 from sopwith.tools.returned import plain
 from sopwith.tools.signature import KEY, Signature, place, read_signature
 from sopwith.tools.worker import Workers
@@ -27,7 +25,11 @@ _MARK = "__sopwith_tool__"
 
 
 class ToolError(Exception):
-    """Raise this in a tool to give the caller a typed error: `on_error` can branch on its `code`."""
+    """Raise this in a tool to give the caller a typed error: `on_error` can branch on its `code`.
+
+    It says that **nothing was done**: a write that raises it may be tried again. Raise anything else where
+    that is not certain.
+    """
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -172,19 +174,30 @@ class FunctionSource:
         """The tools, sorted by name."""
         return [self._tools[name].spec for name in sorted(self._tools)]
 
+    def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
+        """The arguments as the function's types read them, and its defaults; see `ToolSource.prepare`.
+
+        The error is `not_plain` where a type changes them in a way that JSON cannot say.
+        """
+        found = self._tools.get(name)
+        if found is None:
+            return ErrorData(code="unknown_tool", message=f"there is no tool {name}")
+        return found.signature.parameters.prepare(arguments)
+
     async def call(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
     ) -> ToolResult:
         """Call a function; see `ToolSource.call`. A late result is dropped."""
         found = self._tools.get(name)
         if found is None:
-            return _failed("unknown_tool", f"there is no tool {name}")
-        try:
-            given = found.signature.arguments.validate_json(to_json(storable(arguments)), strict=True)
-        except ValidationError as error:
-            return _failed("invalid_arguments", _reason(error))
-        except ValueRefused as error:
-            return _failed("invalid_arguments", error.message.en)
+            return failed("unknown_tool", f"there is no tool {name}")
+        prepared = found.signature.parameters.prepare(arguments)
+        if isinstance(prepared, ErrorData):
+            return ToolResult(error=prepared)
+        changed = changes(arguments, prepared)
+        if changed is not None:
+            return ToolResult(error=changed)
+        given = found.signature.parameters.read(prepared)
         if found.signature.takes_key:
             given = {**given, KEY: key}
         limit = found.spec.timeout
@@ -193,26 +206,26 @@ class FunctionSource:
         return await self._outcome(found, given, limit)
 
     async def _outcome(self, found: _Tool, given: dict[str, Any], seconds: float | None) -> ToolResult:
+        # Only the tool's own word, a ToolError, proves that a write has done nothing.
+        writes = found.spec.effect is not Effect.READ
         try:
             value = await self._perform(found, given, seconds)
         except OutOfTime:
-            if found.spec.effect is not Effect.READ:
-                return ToolResult(unknown=True)
-            return _failed("timeout", f"{found.spec.name} took longer than {seconds:g} s")
+            return failed("timeout", f"{found.spec.name} took longer than {seconds:g} s", unknown=writes)
         except ToolError as error:
-            return _failed(error.code, error.message)
+            return failed(error.code, error.message)
         except (asyncio.CancelledError, KeyboardInterrupt) as error:
             # The tool's own cancellation is its failure; the caller's is passed on.
             task = asyncio.current_task()
             if isinstance(error, KeyboardInterrupt) or task is None or task.cancelling():
                 raise
-            return _failed("exception", "CancelledError: the tool was cancelled")
+            return failed("exception", "CancelledError: the tool was cancelled", unknown=writes)
         except BaseException as error:
-            return _failed("exception", f"{type(error).__name__}: {error}")
+            return failed("exception", f"{type(error).__name__}: {error}", unknown=writes)
         try:
             return ToolResult(value=plain(value))
         except ValueRefused as error:
-            return _failed("unstorable_result", error.message.en)
+            return failed("unstorable_result", error.message.en, unknown=writes)
 
     async def _perform(self, found: _Tool, given: dict[str, Any], seconds: float | None) -> Any:
         if found.is_async:
@@ -250,12 +263,3 @@ def _make(function: Callable[..., Any], prefix: str) -> _Tool:
         timeout=said.timeout,
     )
     return _Tool(function, spec, signature, said.inline, inspect.iscoroutinefunction(function))
-
-
-def _failed(code: str, message: str) -> ToolResult:
-    return ToolResult(error=ErrorData(code=code, message=message))
-
-
-def _reason(error: ValidationError) -> str:
-    problems = error.errors(include_url=False, include_context=False, include_input=False)
-    return "; ".join(f"{'.'.join(str(part) for part in p['loc']) or '$'}: {p['msg']}" for p in problems)

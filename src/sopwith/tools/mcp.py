@@ -10,8 +10,9 @@ from sopwith.errors import Text, ToolSourceError, UserError, ValueRefused
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json, storable
+from sopwith.tools.arguments import changes, problems
 from sopwith.tools.bounded import Bounded, OutOfTime
-from sopwith.tools.port import ToolResult
+from sopwith.tools.port import ToolResult, failed
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, Tool
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from sopwith.tools.mcp_connection import Connection
 
 _CLOSE_SECONDS = 10.0
+_NOT_DONE = frozenset({-32700, -32600, -32601, -32602})
+"""The errors of JSON-RPC by which a server refuses a request before it acts."""
 
 
 class McpSource:
@@ -66,6 +69,15 @@ class McpSource:
         specs = await self._known()
         return [specs[name] for name in sorted(specs)]
 
+    def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
+        """The arguments themselves where the tool's schema takes and lists them; see `ToolSource.prepare`."""
+        if self._specs is None:
+            return ErrorData(code="unavailable", message=f"the tools of {self.name} were not read yet")
+        spec = self._specs.get(name)
+        if spec is None:
+            return ErrorData(code="unknown_tool", message=f"there is no tool {name}")
+        return _prepared(spec, arguments)
+
     async def call(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
     ) -> ToolResult:
@@ -73,20 +85,21 @@ class McpSource:
         clock = asyncio.get_running_loop().time
         end = None if seconds is None else clock() + seconds
         try:
-            sent = cast("dict[str, Json]", storable(arguments))
             # A server that does not start in time has not seen the call: an error also for a write.
             spec = (await self._bounded.run(self._known(), seconds)).get(name)
             if spec is None:
-                return _failed("unknown_tool", f"there is no tool {name}")
+                return failed("unknown_tool", f"there is no tool {name}")
+            prepared = _prepared(spec, arguments)
+            changed = prepared if isinstance(prepared, ErrorData) else changes(arguments, prepared)
+            if changed is not None:
+                return ToolResult(error=changed)
             connection = await self._bounded.run(self._running(), None if end is None else end - clock())
-        except ValueRefused as error:
-            return _failed("invalid_arguments", error.message.en)
         except ToolSourceError as error:
-            return _failed("unavailable", error.message.en)
+            return failed("unavailable", error.message.en)
         except OutOfTime:
-            return _failed("unavailable", f"the MCP server {self.name} did not start within {seconds:g} s")
+            return failed("unavailable", f"the MCP server {self.name} did not start within {seconds:g} s")
         left = None if end is None else end - clock()
-        return await self._perform(connection, spec, sent, left)
+        return await self._perform(connection, spec, arguments, left)
 
     async def close(self) -> None:
         """End the server. Bounded, also for a server that hangs."""
@@ -106,22 +119,22 @@ class McpSource:
 
         from sopwith.tools.mcp_connection import Lost
 
-        reading = spec.effect is Effect.READ
+        writes = spec.effect is not Effect.READ
         tool = spec.name.removeprefix(f"{self.name}.")
         try:
             result = await self._bounded.run(connection.call(tool, arguments), seconds)
             return _result(result, spec)
         except OutOfTime:
             connection.question()
-            problem = _failed("timeout", f"{spec.name} took longer than {seconds or 0:.3g} s")
+            return failed("timeout", f"{spec.name} took longer than {seconds or 0:.3g} s", unknown=writes)
         except Lost as error:
             said = f": {error}" if str(error) else ""
-            problem = _failed("server_lost", f"the MCP server {self.name} ended during the call{said}")
+            what = f"the MCP server {self.name} ended during the call{said}"
+            return failed("server_lost", what, unknown=writes)
         except MCPError as error:
-            return _failed("tool_error", error.message)
+            return failed("tool_error", error.message, unknown=writes and error.code not in _NOT_DONE)
         except Exception as error:  # the server has answered, with something that breaks its own promise
-            problem = _failed("invalid_result", f"{type(error).__name__}: {error}")
-        return problem if reading else ToolResult(unknown=True)
+            return failed("invalid_result", f"{type(error).__name__}: {error}", unknown=writes)
 
     async def _known(self) -> dict[str, ToolSpec]:
         if self._specs is None:
@@ -219,18 +232,23 @@ def _effect(server: str, tool: str, effect: str) -> Effect:
     return Effect(effect)
 
 
+def _prepared(spec: ToolSpec, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
+    try:
+        plain = cast("dict[str, Json]", storable(arguments))
+    except ValueRefused as error:
+        return ErrorData(code="invalid_arguments", message=error.message.en)
+    found = problems(spec, plain)
+    return ErrorData(code="invalid_arguments", message="; ".join(found)) if found else plain
+
+
 def _result(result: CallToolResult, spec: ToolSpec) -> ToolResult:
     """The structured value where the tool declares one; else its text; else the list of its typed parts."""
     parts = [part.model_dump(mode="json", by_alias=True, exclude_none=True) for part in result.content]
     texts = [part["text"] for part in parts if part["type"] == "text"]
     if result.is_error:
-        return _failed("tool_error", storable("\n".join(texts)) or "the tool failed and says no reason")
+        return failed("tool_error", storable("\n".join(texts)) or "the tool failed and says no reason")
     if spec.output_schema is not None:
         return ToolResult(value=storable(result.structured_content))
     if not parts:
         return ToolResult()
     return ToolResult(value=storable(texts[0] if len(texts) == len(parts) == 1 else parts))
-
-
-def _failed(code: str, message: str) -> ToolResult:
-    return ToolResult(error=ErrorData(code=code, message=message))

@@ -108,7 +108,7 @@ class Connection:
             if self._retired and not self._calls:
                 self._stop.set()
         if isinstance(result, types.InputRequiredResult):
-            raise MCPError(types.INVALID_REQUEST, "the tool asks for input, which is not supported")
+            raise MCPError(types.INTERNAL_ERROR, "the tool asks for input, which is not supported")
         return result
 
     def question(self) -> None:

@@ -12,11 +12,19 @@ from sopwith.ir.value import Json
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came back from a call: a value, or a typed error, or neither (`unknown`: it may have acted)."""
+    """What came back from a call: a value, or a typed error, or `unknown`: it may have acted.
+
+    An `error` without `unknown` says that nothing was done; beside it, why nobody knows.
+    """
 
     value: Json = None
     error: ErrorData | None = None
     unknown: bool = False
+
+
+def failed(code: str, message: str, *, unknown: bool = False) -> ToolResult:
+    """A call that ended in an error; `unknown`: it may have acted before."""
+    return ToolResult(error=ErrorData(code=code, message=message), unknown=unknown)
 
 
 class ToolSource(Protocol):
@@ -26,13 +34,23 @@ class ToolSource(Protocol):
         """The tools, sorted by name. A tool that cannot be read is left out and reported, the others stay."""
         ...
 
+    def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
+        """`arguments` exactly as the tool `name` will get them: plain JSON, checked, with its own defaults.
+
+        Or the typed error that a call with them would be. It does nothing else, and prepared arguments are
+        prepared as themselves. Call it after `specs`: what it gives is what is judged, logged and called.
+        """
+        ...
+
     async def call(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
     ) -> ToolResult:
         """Call the tool `name` (`source.tool`). Nothing that the tool raises passes: it is a typed error.
 
+        `arguments` are not changed any more: those that `prepare` would change are the error `not_prepared`.
         `key` is the idempotency key. Past `seconds` it returns: a read is a typed error `timeout`, a write is
-        `unknown`. Raises only `asyncio.CancelledError`.
+        `unknown`, as it is after every failure that does not prove that nothing was done. Raises only
+        `asyncio.CancelledError`.
         """
         ...
 

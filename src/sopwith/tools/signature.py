@@ -8,16 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NotRequired, Required, cast
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import PydanticSerializationError
 from typing_extensions import TypedDict
 
 from sopwith.errors import Text, UserError
 from sopwith.ir.value import Json
 from sopwith.tools.docstring import read_docstring
+from sopwith.tools.parameters import Parameters, Unwritable, plain_default
 
 KEY = "idempotency_key"
 """The keyword-only parameter that the engine fills with the idempotency key of the call."""
@@ -27,12 +28,12 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """`arguments` reads JSON into what the function takes; `takes_key`: it has an `idempotency_key`."""
+    """What a function says about itself; `takes_key`: it has an `idempotency_key`."""
 
     description: str
     input_schema: dict[str, Json]
     output_schema: dict[str, Json] | None
-    arguments: TypeAdapter[dict[str, Any]]
+    parameters: Parameters
     takes_key: bool
 
 
@@ -52,22 +53,28 @@ def place(function: Callable[..., Any]) -> str:
 def read_signature(function: Callable[..., Any]) -> Signature:
     """The schemas of `function`, or `UserError` with the file and line of a signature that has none."""
     hints = _hints(function)
-    parameters = inspect.signature(function).parameters
-    takes_key = KEY in parameters and parameters[KEY].kind is inspect.Parameter.KEYWORD_ONLY
-    taken = {name: p for name, p in parameters.items() if not (takes_key and name == KEY)}
+    listed = inspect.signature(function).parameters
+    takes_key = KEY in listed and listed[KEY].kind is inspect.Parameter.KEYWORD_ONLY
+    taken = {name: p for name, p in listed.items() if not (takes_key and name == KEY)}
     fields: dict[str, Any] = {}
+    defaults: dict[str, Json] = {}
     for name, parameter in taken.items():
         _refuse_unusable(function, parameter, hints)
         fields[name] = (Required if parameter.default is parameter.empty else NotRequired)[hints[name]]
-    arguments = _adapter(function, fields)
-    input_schema = _schema(function, arguments, "validation")
+        if parameter.default is not parameter.empty:
+            defaults[name] = _default(function, parameter, hints[name])
+    adapter = _adapter(function, fields)
+    input_schema = _schema(function, adapter, "validation")
     words = read_docstring(function)
-    for name, parameter in taken.items():
+    for name in taken:
         described: dict[str, Json] = input_schema["properties"][name]
         if name in words.parameters:
             described.setdefault("description", words.parameters[name])
-        _add_default(described, parameter.default)
-    return Signature(words.description, input_schema, _output_schema(function, hints), arguments, takes_key)
+        if name in defaults:
+            described["default"] = defaults[name]
+    output_schema = _output_schema(function, hints)
+    parameters = Parameters(adapter, defaults)
+    return Signature(words.description, input_schema, output_schema, parameters, takes_key)
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
@@ -130,13 +137,25 @@ def _output_schema(function: Callable[..., Any], hints: dict[str, Any]) -> dict[
     return _schema(function, adapter, "serialization")
 
 
-def _add_default(described: dict[str, Json], default: object) -> None:
-    if default is inspect.Parameter.empty:
-        return
+def _default(function: Callable[..., Any], parameter: inspect.Parameter, hint: Any) -> Json:
+    """A default as JSON: a policy sees the arguments with it, so one that JSON cannot say is refused."""
+    name = parameter.name
     try:
-        described["default"] = to_jsonable_python(default)
-    except PydanticSerializationError:
-        return  # a default that JSON cannot say stays the function's own
+        return plain_default(hint, parameter.default)
+    except (PydanticSchemaGenerationError, PydanticUserError) as error:
+        raise _no_schema(function, error) from error
+    except (ValidationError, PydanticSerializationError, Unwritable) as error:
+        raise _unusable(
+            function,
+            Text(
+                f"the default of {name} is not JSON that its annotation reads back as the same",
+                f"参数 {name} 的默认值无法写成 JSON 并按其注解原样读回",
+            ),
+            Text(
+                f"Let the annotation allow it, or write {name}: … | None = None.",
+                f"请让注解允许这个值，或写成 {name}: … | None = None。",
+            ),
+        ) from error
 
 
 def _no_schema(function: Callable[..., Any], error: Exception) -> UserError:
