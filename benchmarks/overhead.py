@@ -32,7 +32,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.footprint import import_ms, resident_kb
@@ -165,22 +165,22 @@ async def _long_runs(side: Side, shape: Shape, repeats: int, path: Path) -> None
             await runner.run(f"{shape.name} {i}")
 
 
+PACKAGES = ("langgraph", "langgraph-checkpoint-sqlite", "pydantic-graph")
+WORDS = {
+    "bare_loop": "bare asyncio loop, one row a step",
+    "bare_loop_once": "bare asyncio loop, one row a step, committed at the end",
+    "bare_loop_intent": "bare asyncio loop, intent and outcome of each call synced",
+    "langgraph_sqlite": "LangGraph, sync",
+    "langgraph_sqlite_exit": "LangGraph, exit",
+    "langgraph_sqlite_full": "LangGraph, sync, each commit synced",
+    "pydantic_graph": "pydantic-graph and one row a step",
+}
+
+
 def label(name: str) -> str:
-    """A side in words, with the versions that ran and what it commits."""
-    packages = ("langgraph", "langgraph-checkpoint-sqlite", "pydantic-graph")
-    graph, saver, pydantic = (importlib.metadata.version(package) for package in packages)
-    lang_graph = f"LangGraph {graph} with its SQLite saver {saver}"
-    words = {
-        "bare_loop": "bare asyncio loop, one row a step",
-        "bare_loop_once": "bare asyncio loop, one row a step, committed at the end",
-        "bare_loop_intent": "bare asyncio loop, intent and outcome of each call synced",
-        "langgraph_sqlite": f"{lang_graph}, sync",
-        "langgraph_sqlite_exit": f"{lang_graph}, exit",
-        "langgraph_sqlite_full": f"{lang_graph}, sync, each commit synced",
-        "pydantic_graph": f"pydantic-graph {pydantic} and one row a step",
-    }
+    """A side in words, with what it commits."""
     commits = COMMITS[name]
-    return f"{words[name]}, {commits} commit{'s' * (commits != 1)} a run"
+    return f"{WORDS[name]}, {commits} commit{'s' * (commits != 1)} a run"
 
 
 def ratio(above: Iterable[float], below: Iterable[float]) -> float:
@@ -283,7 +283,9 @@ def main() -> None:
     size = QUICK if given.quick else FULL
     with tempfile.TemporaryDirectory() as folder:
         found = asyncio.run(measured(size, Path(folder)))
-    publish(result("overhead", [*found, *memory(size), *import_ms(size.repeats)]), given)
+    outcome = result("overhead", [*found, *memory(size), *import_ms(size.repeats)])
+    versions = {package: importlib.metadata.version(package) for package in PACKAGES}
+    publish(replace(outcome, machine={**outcome.machine, **versions}), given)
 
 
 if __name__ == "__main__":

@@ -68,9 +68,11 @@ def _section(result: Result, note: Path) -> str:
 
 
 def _table(measures: Sequence[Measure]) -> str:
-    """One row a measure; what stands beside it more than once is one cell."""
-    rows = [_row(_cells(list(same))) for _, same in groupby(measures, key=lambda m: m.name)]
-    return "\n".join([_row(COLUMNS), _row(["---"] * len(COLUMNS)), *rows]) if rows else ""
+    """One row a measure; what stands beside it more than once is one cell. Columns that say nothing are left out."""
+    rows = [_cells(list(same)) for _, same in groupby(measures, key=lambda m: m.name)]
+    used = [at for at in range(len(COLUMNS)) if any(row[at] for row in rows)]
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *rows]
+    return "\n".join(_row([line[at] for at in used]) for line in lines) if rows else ""
 
 
 def _cells(same: list[Measure]) -> list[str]:
