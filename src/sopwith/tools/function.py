@@ -15,7 +15,7 @@ from sopwith.ir.value import Json
 from sopwith.tools.arguments import changes
 from sopwith.tools.bounded import Bounded, OutOfTime
 from sopwith.tools.port import ToolResult, failed
-from sopwith.tools.returned import plain
+from sopwith.tools.returned import misfit, plain
 from sopwith.tools.signature import KEY, Signature, place, read_signature
 from sopwith.tools.worker import Workers
 
@@ -223,9 +223,11 @@ class FunctionSource:
         except BaseException as error:
             return failed("exception", f"{type(error).__name__}: {error}", unknown=writes)
         try:
-            return ToolResult(value=plain(value))
+            stored = plain(value)
         except ValueRefused as error:
             return failed("unstorable_result", error.message.en, unknown=writes)
+        wrong = misfit(found.spec, stored)
+        return failed("invalid_result", wrong, unknown=writes) if wrong else ToolResult(value=stored)
 
     async def _perform(self, found: _Tool, given: dict[str, Any], seconds: float | None) -> Any:
         if found.is_async:

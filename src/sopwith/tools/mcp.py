@@ -13,6 +13,7 @@ from sopwith.ir.value import Json, storable
 from sopwith.tools.arguments import changes, problems
 from sopwith.tools.bounded import Bounded, OutOfTime
 from sopwith.tools.port import ToolResult, failed
+from sopwith.tools.returned import misfit
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, Tool
@@ -248,7 +249,10 @@ def _result(result: CallToolResult, spec: ToolSpec) -> ToolResult:
     if result.is_error:
         return failed("tool_error", storable("\n".join(texts)) or "the tool failed and says no reason")
     if spec.output_schema is not None:
-        return ToolResult(value=storable(result.structured_content))
+        value = storable(result.structured_content)
+        wrong = misfit(spec, value)
+        unknown = spec.effect is not Effect.READ
+        return failed("invalid_result", wrong, unknown=unknown) if wrong else ToolResult(value=value)
     if not parts:
         return ToolResult()
     return ToolResult(value=storable(texts[0] if len(texts) == len(parts) == 1 else parts))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from base64 import b32encode
-from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
 
@@ -31,9 +30,3 @@ def alias(name: str) -> str:
     # errors: a name with a lone surrogate still has an alias of its own
     mark = b32encode(sha256(name.encode(errors="surrogatepass")).digest()[:10]).decode().lower()
     return f"{readable or 'tool'}-{mark}"
-
-
-def resolve(wire: str, names: Iterable[str]) -> str | None:
-    """The one of `names` whose alias `wire` is, else the name itself, else None. Nothing is guessed."""
-    known = tuple(names)
-    return next((name for name in known if alias(name) == wire), wire if wire in known else None)

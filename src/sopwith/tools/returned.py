@@ -1,4 +1,4 @@
-"""What a function returned, as JSON that can be stored."""
+"""What a tool returned, as JSON that can be stored and is what the tool declares."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import cast
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from sopwith.errors import Text, ValueRefused
+from sopwith.ir.schema import validator
+from sopwith.ir.tool import ToolSpec
 from sopwith.ir.value import UNSURE, Json, canonical, plain_copy, storable
 
 _PLAIN = (str, int, float, bool, bytes, bytearray, type(None))
@@ -26,6 +28,14 @@ def plain(value: object) -> Json:
         return storable(_jsonable(value, "$"))
     except RecursionError:
         raise ValueRefused("$", Text("it holds itself or nests too deep", "它包含自身或嵌套过深")) from None
+
+
+def misfit(spec: ToolSpec, value: Json) -> str | None:
+    """What `value` breaks of the result that `spec` declares, if anything."""
+    if spec.output_schema is None:
+        return None
+    found = validator(spec.output_schema).problems(value)
+    return f"the result is not what {spec.name} declares: {'; '.join(found)}" if found else None
 
 
 def _jsonable(value: object, path: str) -> object:

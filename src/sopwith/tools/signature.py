@@ -16,6 +16,7 @@ from pydantic_core import PydanticSerializationError
 from typing_extensions import TypedDict
 
 from sopwith.errors import Text, UserError
+from sopwith.ir.schema import validator
 from sopwith.ir.value import Json
 from sopwith.tools.docstring import read_docstring
 from sopwith.tools.parameters import Parameters, Unwritable, plain_default
@@ -23,6 +24,7 @@ from sopwith.tools.parameters import Parameters, Unwritable, plain_default
 KEY = "idempotency_key"
 """The keyword-only parameter that the engine fills with the idempotency key of the call."""
 
+_DURATION = r"^[+-]?P(\d+[YMWD])*(T(\d+(\.\d+)?[HMS])+)?$"
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -42,6 +44,10 @@ class _Untitled(GenerateJsonSchema):
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+    def timedelta_schema(self, schema: Any) -> dict[str, Any]:
+        # The format `duration` allows neither a fraction nor a sign, both of which pydantic writes.
+        return {"type": "string", "pattern": _DURATION}
 
 
 def place(function: Callable[..., Any]) -> str:
@@ -134,7 +140,12 @@ def _output_schema(function: Callable[..., Any], hints: dict[str, Any]) -> dict[
         adapter: TypeAdapter[Any] = TypeAdapter(returned)
     except (PydanticSchemaGenerationError, PydanticUserError) as error:
         raise _no_schema(function, error) from error
-    return _schema(function, adapter, "serialization")
+    schema = _schema(function, adapter, "serialization")
+    try:
+        validator(schema)
+    except UserError as error:
+        raise _unusable(function, error.message, error.hint) from error
+    return schema
 
 
 def _default(function: Callable[..., Any], parameter: inspect.Parameter, hint: Any) -> Json:
