@@ -137,3 +137,9 @@ def test_a_file_with_problems_is_not_formatted() -> None:
 def test_the_examples_are_in_canonical_form(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert format_yaml(text, path.name) == text
+
+
+def test_a_comment_after_a_text_that_holds_a_number_sign_is_kept() -> None:
+    head = "schema: sopwith/procedure/1\nid: p\nstart: a\n\nsteps:\n  a:\n"
+    text = head + '    needs: "e.g. #42"  # why\n    end: complete\n'
+    assert format_yaml(text) == text

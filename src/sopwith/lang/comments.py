@@ -60,19 +60,22 @@ class _Reader:
         self.found = Comments()
 
     def read(self) -> Comments:
-        for match in _COMMENT.finditer(self.text):
-            at = match.start()
-            if not self._in_scalar(at):
-                self._attach(at, match.group().rstrip())
+        at = 0
+        while match := _COMMENT.search(self.text, at):
+            inside = self._scalar_at(match.start())
+            if inside is None:
+                self._attach(match.start(), match.group().rstrip())
+            at = match.end() if inside is None else inside[1]
         for match in re.finditer(r"\n[ \t]*(?=\n)", self.text):
             at = match.end()
-            if not self._in_scalar(at) and not self._in_brackets(at):
+            if self._scalar_at(at) is None and not self._in_brackets(at):
                 self._blank(at)
         return self.found
 
-    def _in_scalar(self, at: int) -> bool:
+    def _scalar_at(self, at: int) -> tuple[int, int] | None:
+        """The span of the scalar that holds the offset `at`."""
         i = bisect_right(self.scalar_starts, at) - 1
-        return i >= 0 and at < self.scalars[i][1]
+        return self.scalars[i] if i >= 0 and at < self.scalars[i][1] else None
 
     def _in_brackets(self, at: int) -> bool:
         i = bisect_right(self.bracket_starts, at) - 1

@@ -21,6 +21,7 @@ CYCLE_VISITS = 3
 """How often a step on a cycle may be entered where its procedure does not say."""
 
 MAX_CHOICES = 26
+"""A choice is answered with one letter."""
 
 _Path = tuple[str, ...]
 
@@ -44,6 +45,11 @@ def compile_procedure(
     else:
         number, steps = numbers(procedure), procedure.steps
         start, cyclic = procedure.start, graph(procedure).cyclic
+    if procedure.model is not None:
+        steps = {
+            name: step.model_copy(update={"model": step.model or procedure.model})
+            for name, step in steps.items()
+        }
     nodes = {
         name: _node(step, number[name], held, permitted, CYCLE_VISITS if name in cyclic else 1)
         for name, step in steps.items()
@@ -222,6 +228,12 @@ def _dynamic_enums(schema: Json, path: tuple[str | int, ...]) -> Iterator[Dynami
 
 
 def _choices(schema: Mapping[str, Json] | None) -> tuple[Choice, ...]:
+    """The options of a schema, where there are as many as letters can name."""
+    found = options(schema)
+    return found if 1 < len(found) <= MAX_CHOICES else ()
+
+
+def options(schema: Mapping[str, Json] | None) -> tuple[Choice, ...]:
     """The values of a schema that is nothing but a choice: an `enum`, or `oneOf` / `anyOf` constants."""
     if schema is None:
         return ()
@@ -237,4 +249,4 @@ def _choices(schema: Mapping[str, Json] | None) -> tuple[Choice, ...]:
                 return ()
             one = cast("dict[str, Json]", option)
             found.append(Choice(one["const"], str(one.get("description") or one.get("title") or "")))
-    return tuple(found) if 1 < len(found) <= MAX_CHOICES else ()
+    return tuple(found)

@@ -24,7 +24,9 @@ PROCEDURE_KEYS: dict[str, Text] = {
         "How firmly the procedure holds the model: free, guide, bounded or strict.",
         "流程对模型的约束程度：free、guide、bounded 或 strict。",
     ),
-    "model": Text("The model or role that executes it.", "执行它的模型或角色。"),
+    "model": Text(
+        "The role of the model that its steps ask, where they name none.", "步骤未写明时，其所用模型的角色。"
+    ),
     "verify": Text("An expression that must be true at the end.", "结束时必须为真的表达式。"),
     "timeout": Text("How long a run may take, such as 2h.", "一次运行的时限，例如 2h。"),
     "start": Text("The id of the first step.", "第一个步骤的 id。"),
@@ -36,8 +38,8 @@ EDGE_KEYS: dict[str, Text] = {
     "when": Text("An expression (CEL); the first true one wins.", "表达式（CEL），第一个为真者生效。"),
     "judge": Text("Words that a model decides on.", "由模型判断的文字条件。"),
     "otherwise": Text("The step to go to when no condition holds.", "其他条件都不成立时去的步骤。"),
-    "guidance": Text("Advice for taking this way.", "走这条路时的建议。"),
-    "pitfalls": Text("Mistakes to avoid on this way.", "走这条路时要避免的错误。"),
+    "guidance": Text("Advice for taking this way; for people.", "走这条路时的建议，给人看。"),
+    "pitfalls": Text("Mistakes to avoid on this way; for people.", "走这条路时要避免的错误，给人看。"),
 }
 
 STEP_KEYS: dict[str, Text] = {
@@ -70,7 +72,8 @@ STEP_KEYS: dict[str, Text] = {
     ),
     "as": Text("The name of the result; by default the id of the step.", "结果的名称，默认是步骤的 id。"),
     "tools": Text(
-        "The tools that this step may call, of those permitted.", "本步骤可用的工具（在允许范围内）。"
+        "Of a free step: the tools that it may call, of those permitted.",
+        "用于 free 步骤：可用的工具（在允许范围内）。",
     ),
     "verify": Text("An expression that must be true after the step.", "步骤之后必须为真的表达式。"),
     "retry": Text("How often to try again, and after which errors.", "失败后重试的次数和适用的错误。"),
@@ -80,9 +83,12 @@ STEP_KEYS: dict[str, Text] = {
         "Below this probability a choice counts as `otherwise`, or goes to a person.",
         "选择的概率低于此值时走 otherwise 或转人工。",
     ),
-    "approval": Text("Who must approve the call.", "调用须由谁批准。"),
+    "approval": Text(
+        "Not carried out by this version: write an `ask` rule in the policy.",
+        "本版本不执行：请在策略中写 ask 规则。",
+    ),
     "grip": Text("The grip of this step.", "本步骤的约束程度。"),
-    "model": Text("The model or role for this step.", "本步骤使用的模型或角色。"),
+    "model": Text("The role of the model that is asked here.", "本步骤所用模型的角色。"),
     "pitfalls": Text("Mistakes to avoid in this step.", "本步骤要避免的错误。"),
     "on_error": Text("Where to go when the step fails; like `next`.", "步骤失败时的去处；写法同 next。"),
     "next": Text("The next step, or a list of conditional ways on.", "下一步，或带条件的出边列表。"),

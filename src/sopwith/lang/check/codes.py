@@ -21,6 +21,7 @@ CODES: dict[str, Text] = {
     "SW214": Text("a completing end without a result", "完成步骤没有给出结果"),
     "SW215": Text("a result that is not the output", "结果与输出不符"),
     "SW216": Text("a result that nobody takes", "结果无人接收"),
+    "SW217": Text("a choice with more options than letters", "选项多于字母的选择"),
     "SW301": Text("an expression that cannot be read", "表达式无法解析"),
     "SW302": Text("an unknown name", "未知名称"),
     "SW303": Text("a name that is not set on every path", "名称并非在每条路径上都有值"),
@@ -40,6 +41,7 @@ CODES: dict[str, Text] = {
     "SW332": Text("an example whose answer is not legal", "示例的答案不合法"),
     "SW333": Text("an example that gives what the step does not see", "示例给出了步骤看不到的名称"),
     "SW334": Text("'uses' that is not a name", "uses 中不是名称"),
+    "SW335": Text("a key that JSON Schema does not know", "JSON Schema 没有的键"),
     "SW401": Text("an unknown tool", "未知工具"),
     "SW402": Text("a tool that is not permitted", "工具未被允许"),
     "SW403": Text("an unknown tool in the list of permitted tools", "允许列表中有未知工具"),
@@ -51,4 +53,6 @@ CODES: dict[str, Text] = {
     "SW409": Text("arguments without a tool", "有参数而没有工具"),
     "SW501": Text("a kind of step that this version does not run", "本版本不支持的步骤类型"),
     "SW502": Text("a grip that this version does not run", "本版本不支持的 grip"),
+    "SW503": Text("a field that this version does not carry out", "本版本不执行的字段"),
+    "SW504": Text("a field that does nothing here", "在此不起作用的字段"),
 }  # fmt: skip

@@ -7,17 +7,30 @@ from collections.abc import Iterator
 from sopwith.errors import ExpressionError, Text
 from sopwith.expr.expression import parse
 from sopwith.ir.diagnostic import Diagnostic
-from sopwith.ir.procedure import Edge
+from sopwith.ir.procedure import Edge, Step
 from sopwith.lang.check.subject import Subject
+from sopwith.lang.compile import MAX_CHOICES, options
 from sopwith.lang.document import Path
 
 
 def problems(subject: Subject) -> Iterator[Diagnostic]:
-    """SW208 to SW213."""
+    """SW208 to SW213, SW217."""
     for name, step in subject.steps.items():
+        yield from _too_many(subject, ("steps", name), step)
         for key, edges in (("next", step.next), ("on_error", step.on_error)):
             if edges:
                 yield from _of(subject, ("steps", name, key), edges, needs_otherwise=key == "next")
+
+
+def _too_many(subject: Subject, path: Path, step: Step) -> Iterator[Diagnostic]:
+    """A choice is answered with one letter, so there are as many options as letters."""
+    if step.kind == "returns" and len(options(step.returns)) > MAX_CHOICES:
+        yield subject.error("SW217", (*path, "returns"), *_TOO_MANY_VALUES)
+    run = 0
+    for i, edge in enumerate(step.next):
+        run = run + 1 if edge.judge is not None else 0
+        if run == MAX_CHOICES:  # one letter stands for none of them
+            yield subject.error("SW217", (*path, "next", i, "judge"), *_TOO_MANY_EDGES)
 
 
 def _of(
@@ -80,6 +93,23 @@ def _constant(source: str) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
+_TOO_MANY_VALUES = (
+    Text(
+        f"a choice has at most {MAX_CHOICES} options, one for each letter",
+        f"一次选择至多 {MAX_CHOICES} 个选项，每个字母对应一个",
+    ),
+    Text(
+        "Choose in two steps, or put the choice into a field: {type: object, properties: {…: {enum: […]}}}.",
+        "请分两步选择，或把选项放进一个字段：{type: object, properties: {…: {enum: […]}}}。",
+    ),
+)
+_TOO_MANY_EDGES = (
+    Text(
+        f"at most {MAX_CHOICES - 1} 'judge' edges are one choice: a letter for each, and one for none of them",
+        f"一次选择至多 {MAX_CHOICES - 1} 条 judge 边：每条一个字母，另有一个表示都不是",
+    ),
+    Text("Choose in two steps.", "请分两步选择。"),
+)
 _REMOVE = Text("Correct the condition, or remove an edge.", "请改正条件，或删除一条边。")
 _SEVERAL_CONDITIONS = (
     Text(

@@ -9,8 +9,8 @@ from sopwith.ir.diagnostic import Diagnostic
 from sopwith.ir.procedure import Step
 from sopwith.ir.schema import validator
 from sopwith.ir.value import Json
-from sopwith.lang.check.schemas import without_dynamic
 from sopwith.lang.check.subject import Subject, close
+from sopwith.lang.check.usable import without_dynamic
 from sopwith.lang.compile import parameters
 
 

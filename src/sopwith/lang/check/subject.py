@@ -14,6 +14,7 @@ from sopwith.ir.tool import ToolSpec
 from sopwith.lang.check.flow import Flow, flow
 from sopwith.lang.check.scopes import Scopes
 from sopwith.lang.check.sites import Site, sites
+from sopwith.lang.check.usable import unusable, without
 from sopwith.lang.document import Document, Path
 from sopwith.lang.graph import Graph, graph
 
@@ -21,11 +22,15 @@ __all__ = ["Subject", "close"]
 
 
 class Subject:
-    """A document under check. `tools` is None where they are not known: then nothing is said about them."""
+    """A document under check. `tools` is None where they are not known: then nothing is said about them.
+
+    `unusable` are its schemas that are none; in `procedure` they say nothing, so that rules need not doubt a schema.
+    """
 
     def __init__(self, document: Document, tools: Mapping[str, ToolSpec] | None) -> None:
         self.document = document
-        self.procedure: Procedure = document.procedure
+        self.unusable = unusable(document.procedure)
+        self.procedure: Procedure = without(document.procedure, self.unusable)
         self.tools = tools
 
     @cached_property
