@@ -149,6 +149,7 @@ REFUSED = [
     ("Step 1. a\nBranch 1-1. Go to Step 1.\nBranch 1-1 Step 1. b", "SW123", 2), ("Step 1. go to Step 9", "SW124", 1),
     ("Step 1. a\nBranch 1-1. if x, go to Branch 3-1 Step 1.", "SW124", 2), ("Step 1 (a). x\nStep 2 (a). y", "SW121", 2),
     ("#" * 300_000, "SW102", 1),
+    ("Step 1. Decide.\nBranch 1-2 Step 2. Hand over: otherwise, hand the case over to a person.", "SW121", 2),
 ]  # fmt: skip
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.lang.strategies import SETTINGS, procedures, sayable_procedures
 
 from sopwith.errors import ProcedureError
+from sopwith.ir.diagnostic import Diagnostic
 from sopwith.ir.procedure import Procedure
 from sopwith.lang.numbering import numbers
 from sopwith.lang.routine import read_routine
@@ -45,6 +48,40 @@ def test_any_procedure_is_written_truly_or_refused(procedure: Procedure, languag
         assert error.hint.zh
         return
     assert read_routine(text).procedure == sayable(procedure)
+
+
+@st.composite
+def disarranged(draw: st.DrawFn) -> str:
+    """A right text whose lines were moved, left out, doubled, joined, or numbered otherwise."""
+    lines = write_routine(draw(sayable_procedures()), draw(st.sampled_from(["en", "zh"]))).splitlines()
+    for _ in range(draw(st.integers(1, 4))):
+        i, j = (draw(st.integers(0, len(lines) - 1)) for _ in "ij")
+        match draw(st.sampled_from(["leave out", "swap", "double", "join", "number"])):
+            case "leave out" if len(lines) > 1:
+                lines.pop(i)
+            case "swap":
+                lines[i], lines[j] = lines[j], lines[i]
+            case "double":
+                lines.insert(j, lines[i])
+            case "join":
+                lines[i] += " " + lines[j]
+            case _:
+                digit = draw(st.sampled_from("123456-"))
+                lines[i] = lines[i].replace(digit, draw(st.sampled_from(["1", "2", "", "-", " "])), 1)
+    return "\n".join(lines)
+
+
+@SETTINGS
+@given(disarranged())
+def test_a_disarranged_text_is_read_or_refused_with_places(text: str) -> None:
+    try:
+        document = read_routine(text, "r.txt")
+    except ProcedureError as error:
+        places = [cast("Diagnostic", d).place for d in error.diagnostics]
+        assert places
+        assert all(place.file == "r.txt" and 1 <= place.line <= text.count("\n") + 1 for place in places)
+        return
+    assert set(numbers(document.procedure)) == set(document.procedure.steps)
 
 
 @SETTINGS

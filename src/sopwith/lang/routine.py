@@ -160,7 +160,8 @@ class _Reader:
                     break
 
     def _number_problem(self, number: str, missing: str) -> None:
-        at = self.sources.get(number) or self.sources[f"{number} 1"]
+        on_branch = (one for one in self.outline.steps if branch_of(one) == number)
+        at = self.sources.get(number) or self.sources[next(on_branch)]
         said = Text(
             f"{number} stands here, but there is no {missing}", f"此处编号为 {number}，但没有 {missing}"
         )
