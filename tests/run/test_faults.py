@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import StringConstraints
 from tests.run.desk import REPLIES, Shop, desk
 from tests.run.test_prompts import Watching
 
@@ -323,3 +324,43 @@ async def test_a_grip_that_is_not_executed_is_refused(grip: str) -> None:
 
 def test_every_kind_of_event_folds() -> None:
     assert set(BODIES) == set(_FOLDS)
+
+
+async def test_what_is_judged_is_what_the_function_gets() -> None:
+    got: list[str] = []
+
+    @tool(name="a.read")
+    async def read(
+        path: Annotated[str, StringConstraints(strip_whitespace=True)], mode: str = "all"
+    ) -> dict[str, bool]:
+        """Read.
+
+        Args:
+            path: Where.
+            mode: How.
+        """
+        got.append(path)
+        return {"ok": True}
+
+    text = one_step("s: {do: Read it, tool: a.read, end: complete}")
+    rule = Rule(id="etc", verdict="deny", tool="a.read", when="arguments.path.startsWith('/etc')")
+    model = ScriptedModel(['{"path": " /etc/passwd"}'])
+    run = await Engine(text, tools=[read], model=model, policy=Policy([rule])).run("go")
+    assert (run.status, got) == ("denied", [])
+    proposed = next(e.body for e in run.events if e.body.kind == "call.proposed")
+    assert proposed.arguments == {"path": "/etc/passwd", "mode": "all"}
+
+
+async def test_a_write_that_broke_may_have_acted() -> None:
+    acts = Acts()
+
+    def broken() -> Any:
+        raise ConnectionError("gone")
+
+    acts.result = broken
+    run = await Engine(LOOP, tools=[acts.tool()], policy=Policy(allow_writes=["a.pay"])).run("go")
+    assert (run.status, len(acts.keys)) == ("escalated", 1)
+    assert run.outcome is not None and run.outcome.packet is not None
+    assert run.outcome.packet.open == ("a.pay",)
+    finished = next(e.body for e in run.events if e.body.kind == "call.finished")
+    assert finished.unknown and finished.error is not None

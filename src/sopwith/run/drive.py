@@ -67,6 +67,7 @@ from sopwith.run.journal import Clock, Journal
 from sopwith.run.limits import Scope, call_seconds, model_seconds, outlasted
 from sopwith.run.packet import packet
 from sopwith.run.redaction import written_error, written_text
+from sopwith.run.rejection import reject
 from sopwith.run.state import Cursor, State
 from sopwith.run.values import Values
 from sopwith.tools.catalogue import Catalogue
@@ -253,20 +254,25 @@ async def _start_call(driver: Driver, decision: StartCall) -> None:
     journal, around = driver.journal, driver.around
     state, tool = journal.state, decision.tool
     cursor = state.cursor or Cursor("", 1, state.at)
-    cause = None
+    arguments, cause = decision.arguments, None
     if not decision.proposed:
+        prepared = around.catalogue.prepare(tool.name, arguments)
+        if isinstance(prepared, ErrorData):
+            await _not_proposed(driver, decision, cursor, prepared)
+            return
+        arguments = prepared
         cause = journal.emit(
             CallProposed(
                 tool=tool.name,
-                arguments=driver.redact(decision.arguments),
+                arguments=driver.redact(arguments),
                 by=decision.by,
                 overruled=driver.redact(decision.overruled) if decision.overruled else {},
             )
         )
     # Judged anew also where it was judged before: the rules in force now decide, and an approval answers only an `ask`.
-    facts = CallFacts(driver.principal(state), tool, decision.arguments, cursor.step, state.run)
+    facts = CallFacts(driver.principal(state), tool, arguments, cursor.step, state.run)
     verdict, rule = around.policy.judge(facts)
-    what = f"{cursor.instance}\n{tool.name}\n".encode() + canonical(decision.arguments)
+    what = f"{cursor.instance}\n{tool.name}\n".encode() + canonical(arguments)
     judged = around.redactor.keyed_hash(what)
     cause = journal.emit(CallJudged(verdict=verdict, rule=rule, arguments=judged), cause)
     approved = decision.proposed and cursor.approved is True and cursor.judged == judged
@@ -278,6 +284,15 @@ async def _start_call(driver: Driver, decision: StartCall) -> None:
         number = state.calls if driver.book.machine.nodes[cursor.step].kind == "free" else ""
         key = digest(f"{state.run}\n{number}\n{judged}".encode())[:32]
     journal.emit(CallStarted(tool=tool.name, effect=tool.effect, key=key, attempt=decision.attempt), cause)
+
+
+async def _not_proposed(driver: Driver, decision: StartCall, cursor: Cursor, error: ErrorData) -> None:
+    """Arguments that the tool does not take: the model is told and asked again; bound ones fail the step."""
+    placed = error.model_copy(update={"step": cursor.step})
+    if decision.by == "model":
+        await _reject(driver, reject(cursor, placed))
+    else:
+        await _fail_step(driver, FailStep(placed))
 
 
 async def _perform_call(driver: Driver, decision: PerformCall) -> None:
