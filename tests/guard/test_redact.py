@@ -14,6 +14,7 @@ from sopwith.errors import PolicyError
 from sopwith.guard.redact import Redactor
 from sopwith.guard.secret import DEFAULT_RULES, SecretRule
 from sopwith.guard.vault import MemoryVault, Vault
+from sopwith.ir.tool import ErrorData
 
 
 def redactor(vault: Vault | None = None, run: str = "r1") -> Redactor:
@@ -34,10 +35,18 @@ SECRETS = [
     ("phone", "１３８-００１３-８０００"),
     ("phone", "138\u00a00013\u00a08000"),
     ("phone", "138‑0013‑8000"),
+    ("phone", "138\t0013\t8000"),
+    ("phone", "138\n0013\r\n8000"),
+    ("phone", "138 - 0013 - 8000"),
+    ("phone", "138\u30000013\u20098000"),
+    ("phone", "138\u200b0013\u200b8000"),
+    ("phone", "+86\t138\t0013\t8000"),
     ("phone", "013800138000"),
     ("phone", "010-12345678"),
     ("phone", "0571-8888888"),
+    ("phone", "010\t12345678"),
     ("phone", "+1 (415) 555-2671"),
+    ("phone", "+1\t415\t555\t2671"),
     ("phone", "+33 6 12 34 56 78"),
     ("phone", "+442071838750"),
     ("phone", "(415) 555-2671"),
@@ -51,6 +60,7 @@ SECRETS = [
     ("card", "6222021234567890128"),
     ("card", "4111 1111 1111 1111"),
     ("card", "4111-1111-1111-1111"),
+    ("card", "4111\t1111\t1111\t1111"),
     ("card", "378282246310005"),
     ("key", "sk-live-123"),
     ("key", "sk_test_4eC39HqLyjWDarjtT1zdp7dc"),
@@ -85,7 +95,13 @@ def test_a_secret_is_found_wherever_it_stands(kind: str, secret: str, around: st
 ASSIGNED = [
     ("password=hunter2", "hunter2"),
     ("PASSWORD: Tr0ub4dor", "Tr0ub4dor"),
-    ('{"password": "correct horse"}', "correct"),
+    ('{"password": "correct horse"}', "correct horse"),
+    ('{"password": "ab"}', '"ab"'),
+    ('{"user_password":"hunter2"}', "hunter2"),
+    ('{"userPassword": "x y"}', "x y"),
+    (r"{\"password\": \"hunter2\"}", "hunter2"),
+    ("密码：“请 进”", "请 进"),
+    ("password=ab", "=ab"),
     ("pwd=abc&user=li", "abc"),
     ("db_password = 's3cr3t'", "s3cr3t"),
     ("api_key: 9f8e7d6c5b4a", "9f8e7d6c5b4a"),
@@ -111,6 +127,11 @@ def test_the_value_beside_a_word_for_secrets_is_one(text: str, secret: str) -> N
 
 
 PLAIN = [
+    "138\t0013\t800",
+    "4500\t0012\t3450\t1111",
+    "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15",
+    '{"password_hint": "first school", "token_count": 12}',
+    '{"password": ""}',
     "订单号 20261130123456789，请查收",
     "order 4500012345 of 2026-11-30",
     "2026-11-30T12:28:38.123456+08:00",
@@ -180,10 +201,63 @@ def test_the_value_of_a_key_for_secrets_is_one(key: str, secret: object) -> None
     assert one.reveal(one.redact(value)) == value
 
 
-@pytest.mark.parametrize("value", [None, True, "", {"a": 1}, []])
+@pytest.mark.parametrize(
+    "value", [None, True, "", {}, {"a": None, "b": [False, ""]}, []], ids=lambda value: repr(value)
+)
 def test_a_key_for_secrets_without_one_stays(value: object) -> None:
     whole = {"password": value}
     assert redactor().redact(whole) is whole
+
+
+SECRET_NAMES = (
+    "password Passwd PASSWORD pwd root_pwd user_password userPassword userpassword db-password dbPassword2 "
+    "password_2 newPassword confirm_password passwordConfirm password_hash passwords passphrase accessToken "
+    "access_token refresh-token api_key apiKey APIKEY x-api-key secret clientSecret secret_key credentials "
+    "awsSecretAccessKey privateKey ssh_private_key Authorization Proxy-Authorization 登录密码 支付口令 密钥"
+)
+OTHER_NAMES = (
+    "token_count max_tokens maxTokens password_hint password_policy password_changed_at secretary secret_name "
+    "key public_key primary_key sort_key keyboard tokenizer token_type compass passenger passport credential_type "
+    "authorization_url key_id 密码提示 密码强度"
+)
+
+
+@pytest.mark.parametrize("secret", ["ab", "hunter2", 7, {"value": "x", "ttl": [3, {"a": "b"}]}, ["a", "b"]])
+@pytest.mark.parametrize("name", SECRET_NAMES.split())
+def test_all_below_a_name_that_ends_with_a_word_for_secrets_is_one(name: str, secret: object) -> None:
+    def leaves(value: Any) -> list[Any]:
+        if isinstance(value, dict | list):
+            return [
+                leaf
+                for item in (value.values() if isinstance(value, dict) else value)
+                for leaf in leaves(item)
+            ]
+        return [value]
+
+    one = redactor()
+    redacted = one.redact([{"user": "li", name: secret}])
+    assert all(re.fullmatch("<password:[0-9]+>", leaf) for leaf in leaves(redacted[0][name]))
+    assert redacted[0]["user"] == "li"
+    assert one.reveal(redacted) == [{"user": "li", name: secret}]
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES.split())
+def test_a_name_that_only_holds_such_a_word_is_none(name: str) -> None:
+    whole = {name: "the one of your first school"}
+    assert redactor().redact(whole) is whole
+
+
+def test_an_error_is_covered_in_its_code_and_its_message() -> None:
+    one = redactor()
+    error = ErrorData(code="sk-live-abc123secret", message="call 13800138000", step="send")
+    redacted = one.redact_error(error)
+    assert redacted == ErrorData(code="<key:1>", message="call <phone:1>", step="send")
+    assert one.redact_error(redacted, mixed=True) is redacted
+    assert one.redact_error(redacted) == ErrorData(
+        code="<literal:1>", message="call <literal:2>", step="send"
+    )
+    clean = ErrorData(code="no_such_ticket", message="there is no ticket 7")
+    assert one.redact_error(clean) is clean
 
 
 def test_a_tools_exception_is_covered() -> None:
@@ -264,6 +338,9 @@ def test_a_long_text_of_near_misses_takes_no_time() -> None:
         "<a:1",
         "://a:",
         "1380013",
+        "1\t\u200b\n",
+        'password="',
+        "password\\\\",
     ):
         redactor().redact(bait * (20_000 // len(bait)))
 

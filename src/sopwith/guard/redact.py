@@ -17,6 +17,7 @@ from typing import cast
 from sopwith.errors import PolicyError, Text
 from sopwith.guard.secret import DEFAULT_RULES, DIGIT_RULES, MARKS, SecretRule, Span, find, merge
 from sopwith.guard.vault import Secret, Vault
+from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json
 
 _PLACEHOLDER = re.compile(r"<[a-z][a-z_]{0,19}:[0-9]{1,12}>")
@@ -25,10 +26,12 @@ _MOST = 4096
 _SMALLEST = 10**10
 _LARGEST = 10**19
 _SECRET_NAME = re.compile(
-    r"pass(?:word|wd|phrase|code)s?|pwd|(?:[a-z]+[_-])?(?:secret|api[_-]?key|access[_-]?key|private[_-]?key|token)"
-    r"|api[_-]?key|apikey|authorization|credentials?|密码|口令|密钥",
+    r"(?:pass(?:word|wd|phrase|code)s?|pwd|secrets?|token|credentials?|authorization|密码|口令|密钥|秘钥"
+    r"|(?:api|access|account|private|secret|signing|encryption)[_\-. ]?keys?)"
+    r"(?:[_\-. ]?(?:confirm(?:ation)?|again|repeat|hash|value))?[_\-. ]?[0-9]{0,3}\Z",
     re.IGNORECASE,
 )
+"""What a name ends with whose value is a secret: `password`, `userPassword`, `db-password-2`, `api_key`."""
 
 _Found = dict[Secret, str]
 
@@ -37,8 +40,8 @@ class Redactor:
     """Replaces secrets in the values of one run, and puts them back. The same secret has the same
     placeholder.
 
-    `rules` (by default `DEFAULT_RULES`) find secrets in text; phone, identity and card numbers, and the
-    values of keys such as `password`, are always covered.
+    `rules` (by default `DEFAULT_RULES`) find secrets in text; phone, identity and card numbers, and all that
+    stands under a key such as `password` or `userPassword`, are always covered.
     """
 
     def __init__(self, vault: Vault, run: str, rules: Sequence[SecretRule] | None = None) -> None:
@@ -73,6 +76,17 @@ class Redactor:
                 last = match.end()
         return "".join((*parts, self.redact(text[last:]))) if parts else self.redact(text)
 
+    def redact_error(self, error: ErrorData, mixed: bool = False) -> ErrorData:
+        """An error with placeholders in its code and its message; the same object where it holds no secret.
+
+        `mixed`: it may hold placeholders of this run already, which stay.
+        """
+        redact = self.redact_reply if mixed else self.redact
+        code, message = str(redact(error.code)), str(redact(error.message))
+        if code == error.code and message == error.message:
+            return error
+        return error.model_copy(update={"code": code, "message": message})
+
     def reveal(self, value: Json) -> Json:
         """`value` with what its placeholders stand for; the same object where it has none.
 
@@ -100,9 +114,8 @@ class Redactor:
             for key, item in cast("dict[str, Json]", value).items():
                 if key not in self._clean:
                     self._search(key, found)
-                named = _named_secret(key, item) if _is_secret_name(key) else None
-                if named is not None:
-                    found.append(named)
+                if _is_secret_name(key):
+                    self._search_named(item, found)
                 elif item is not None:
                     self._search(item, found)
         elif isinstance(value, list | tuple):
@@ -112,6 +125,19 @@ class Redactor:
             numbered = self._number(value)
             if numbered is not None:
                 found.append(numbered)
+
+    def _search_named(self, value: Json, found: list[Secret]) -> None:
+        """Everything below a key such as `password`, whatever it looks like."""
+        named = _named_secret(value)
+        if named is not None:
+            found.append(named)
+        elif isinstance(value, dict):
+            for key, item in cast("dict[str, Json]", value).items():
+                self._search(key, found)
+                self._search_named(item, found)
+        elif isinstance(value, list | tuple):
+            for item in cast("list[Json]", value):
+                self._search_named(item, found)
 
     def _spans(self, text: str) -> list[Span]:
         if text in self._clean:
@@ -170,8 +196,18 @@ class Redactor:
         return value
 
     def _replace_item(self, key: str, item: Json) -> Json:
-        named = _named_secret(key, item)
-        return self._replace(item) if named is None else self._known[named]
+        return self._replace_named(item) if _is_secret_name(key) else self._replace(item)
+
+    def _replace_named(self, value: Json) -> Json:
+        named = _named_secret(value)
+        if named is not None:
+            return self._known[named]
+        if isinstance(value, dict):
+            items = cast("dict[str, Json]", value).items()
+            return {self._replace_text(key): self._replace_named(item) for key, item in items}
+        if isinstance(value, list | tuple):
+            return [self._replace_named(item) for item in cast("list[Json]", value)]
+        return value
 
     def _replace_text(self, text: str) -> str:
         spans = self._spans(text)
@@ -225,21 +261,16 @@ class Redactor:
         return value
 
 
-def _named_secret(key: str, value: Json) -> Secret | None:
-    """The value of a key such as `password`: a secret whatever it looks like."""
-    if (
-        not _is_secret_name(key)
-        or isinstance(value, bool)
-        or not isinstance(value, str | int | float)
-        or value == ""
-    ):
+def _named_secret(value: Json) -> Secret | None:
+    """A text or a number under a key such as `password`: a secret whatever it looks like."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
         return None
     return Secret("password", json.dumps(value))
 
 
 @lru_cache(4096)
 def _is_secret_name(key: str) -> bool:
-    return _SECRET_NAME.fullmatch(key) is not None
+    return _SECRET_NAME.search(key) is not None
 
 
 def _may_hold_placeholders(value: Json) -> bool:

@@ -77,7 +77,11 @@ def _is_chinese_id(text: str, start: int, end: int) -> bool:
 _HEX_END = re.compile(r"[0-9a-fA-F-]+\Z")
 _HEX_START = re.compile(r"[0-9a-fA-F-]+")
 _LETTER = re.compile("[a-fA-F]")
-_SEP = r"[ \-\u00a0\u2010-\u2015.·]?"
+_GAP = r" \t\u00a0\u2000-\u200f\u202f\u205f\u2060\ufeff"  # blank, or not there at all to the eye
+_LINE = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_DASH = r"\-\u2010-\u2015.·"
+_SEP = rf"[{_GAP}{_DASH}]{{0,3}}"
+_PHONE_SEP = rf"[{_GAP}{_LINE}{_DASH}]{{0,3}}"
 _CARD_RANGES = re.compile(
     r"62\d{14,17}|4\d{12}(?:\d{3})?|4\d{18}|5[1-5]\d{14}|2(?:2[2-9]|[3-6]\d|7[01])\d{13}|3[47]\d{13}"
     r"|3(?:0[0-5]|[68]\d)\d{11}|35\d{14}|6(?:011|4[4-9]\d|5\d\d)\d{12}|(?:9558|60|69)\d{14,17}"
@@ -98,15 +102,16 @@ _WORDS = (
     r"|(?:client|app)[_-]?secret|(?:auth|access|refresh|api|session)[_ -]?token|credential"
 )
 _ASSIGNED = re.compile(
-    rf"(?:{_WORDS}|密码|口令|密钥|秘钥)s?[\"'”]?[ \t]*(?:"
-    r"[=＝][ \t]*[\"'“]?(?P<a>[^\s\"'“”,;，；。&]{3,})"
-    r"|[:：][ \t]*[\"'“](?P<b>[^\s\"'“”]{3,})"
+    rf"(?:{_WORDS}|密码|口令|密钥|秘钥)s?\\*[\"'”]?[ \t]*(?:"
+    r"[=＝:：][ \t]*\\*(?:\"(?P<q>[^\"\n]{1,256}?)\\*\"|'(?P<r>[^'\n]{1,256}?)\\*'|“(?P<s>[^”\n]{1,256})”)"
+    r"|[=＝][ \t]*[\"'“]?(?P<a>[^\s\"'“”,;，；。&]+)"
+    r"|[:：][ \t]*[\"'“](?P<b>[^\s\"'“”]+)"
     r"|[:：][ \t]*(?=[^\s\"'，。；]{0,128}[\d!@#$%^&*_+~])(?P<c>[^\s\"'“”,;，；。]{3,})"
     r"|(?:是|为)[ \t]*[\"'“]?(?P<d>[!-~]{4,})"
     r"|is[ \t]+[\"']?(?=[!-~]{0,128}[\d!@#$%^&*_+~])(?P<e>[!-~]{4,}))",
     re.IGNORECASE,
 )
-_PHONE = rf"(?<!\d)(?:\(?(?:\+|00)?86\)?{_SEP}|0)?1[3-9]\d{_SEP}\d{{4}}{_SEP}\d{{4}}(?!\d)"
+_PHONE = rf"(?<!\d)(?:\(?(?:\+|00)?86\)?{_PHONE_SEP}|0)?1[3-9]\d{_PHONE_SEP}\d{{4}}{_PHONE_SEP}\d{{4}}(?!\d)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,23 +179,25 @@ DIGIT_RULES: tuple[SecretRule, ...] = (
         check=_is_chinese_id,
     ),
     SecretRule("phone", re.compile(_PHONE, re.ASCII), check=_not_in_a_hash),
-    SecretRule("phone", re.compile(r"(?<![\d-])0\d{2,3}[- ]\d{7,8}(?![\d-])", re.ASCII)),
+    SecretRule("phone", re.compile(rf"(?<![\d-])0\d{{2,3}}[-{_GAP}]\d{{7,8}}(?![\d-])", re.ASCII)),
     SecretRule(
         "phone",
-        re.compile(r"(?<![\w+])\+[1-9](?:[ \-.()\u00a0]{0,2}\d){7,14}(?!\d)", re.ASCII),
+        re.compile(rf"(?<![\w+])\+[1-9](?:[{_GAP}{_DASH}()]{{0,3}}\d){{7,14}}(?!\d)", re.ASCII),
     ),
     SecretRule(
         "phone",
-        re.compile(r"(?<![\w.-])(?:\(\d{3}\) ?|\d{3}[-.])\d{3}[-.]\d{4}(?![\w-])", re.ASCII),
+        re.compile(r"(?<![\w.-])(?:\(\d{3}\)\s?|\d{3}[-.])\d{3}[-.]\d{4}(?![\w-])", re.ASCII),
     ),
     SecretRule(
-        "card", re.compile(r"(?<!\d)(?=(?P<secret>\d(?:[ -]?\d){12,18})(?!\d))", re.ASCII), check=_is_card
+        "card",
+        re.compile(rf"(?<!\d)(?=(?P<secret>\d(?:[-{_GAP}]?\d){{12,18}})(?!\d))", re.ASCII),
+        check=_is_card,
     ),
 )
 """Rules for texts with digits, full-width ones read as ASCII."""
 
 _WIDE = {0xFF10 + i: 0x30 + i for i in range(10)} | {0xFF0B: 0x2B, 0xFF0D: 0x2D, 0x3000: 0x20}
-_DIGITS = re.compile(r"\+[0-9]|(?:[0-9][ \-.()·\u00a0\u2010-\u2015]{0,2}){10}")
+_DIGITS = re.compile(rf"\+[0-9]|(?:[0-9][{_GAP}{_LINE}{_DASH}()]{{0,3}}){{10}}")
 
 MARKS = frozenset("0123456789０１２３４５６７８９@＠<:=：＝密口秘+_-!#$%^&*~")
 """A text without any of these characters holds nothing that a default rule could find."""
