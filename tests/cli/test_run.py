@@ -406,3 +406,41 @@ def test_another_data_folder_is_named_in_what_to_type_next(project: Command) -> 
     ran = project(*FIND, "--data", "elsewhere")
     assert "--data elsewhere" in ran.err
     assert project("runs", "--data", "elsewhere").code == ExitCode.OK
+
+
+@posix
+@pytest.mark.parametrize("extra", [("--jsonl",), ("--json",), ()], ids=["lines", "json", "plain"])
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_run_goes_on_when_nobody_reads_what_it_prints(
+    project: Command, extra: tuple[str, ...], closed: str
+) -> None:
+    with project.start(*REMIND, "--answer", "y", *extra) as started:
+        getattr(started, closed).close()  # as `| head` does, before the first line
+        other = (started.stderr if closed == "stdout" else started.stdout).read()
+    assert started.returncode == ExitCode.OK
+    assert "Error" not in other and "Traceback" not in other
+    assert project("runs", "--json").document[0]["status"] == "completed"
+
+
+@posix
+def test_the_exit_code_is_that_of_the_run_also_when_nobody_reads(project: Command) -> None:
+    with project.start(*REMIND, "--jsonl") as started:
+        assert started.stdout is not None and started.stderr is not None
+        started.stdout.close()
+        assert "subscriber" not in started.stderr.read()
+    assert started.returncode == ExitCode.SUSPENDED
+
+
+@posix
+@pytest.mark.parametrize(
+    "arguments", [("runs",), ("trace", "--jsonl"), ("--help",), ("--version",), ("schema", "procedure")]
+)
+def test_reading_only_the_head_of_what_a_verb_prints_is_no_failure(
+    project: Command, arguments: tuple[str, ...]
+) -> None:
+    project(*FIND)
+    with project.start(*arguments) as started:
+        assert started.stdout is not None and started.stderr is not None
+        started.stdout.close()
+        assert started.stderr.read() == ""
+    assert started.returncode == ExitCode.OK

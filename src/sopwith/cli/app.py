@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 import sopwith
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.language import from_arguments, language
-from sopwith.cli.terminal import Terminal
+from sopwith.cli.terminal import Terminal, unread
 from sopwith.errors import LANGUAGES, Text, UserError
 
 VERBS: dict[str, Text] = {
@@ -66,19 +66,18 @@ class Verbs(TyperGroup):
             sys.exit(int(terminal.failed(_no_language(wanted))))
         extra |= {"standalone_mode": False, "obj": terminal, "prog_name": "sopwith"}
         _forgive_encodings()
-        sys.exit(int(_code(super().main, given, terminal, extra)))
+        code = _code(super().main, given, terminal, extra)
+        _flush()
+        sys.exit(int(code))
 
 
 def _code(run: Any, arguments: list[str], terminal: Terminal, extra: dict[str, Any]) -> int:
     try:
         code = run(arguments, **extra)
-        sys.stdout.flush()
         return code if isinstance(code, int) else ExitCode.OK
-    except BrokenPipeError:
-        return _unread()
     except SystemExit as end:
-        # A broken pipe makes typer exit; anything else that does is not ours to believe.
-        return _unread() if isinstance(end.__context__, BrokenPipeError) else terminal.failed(_exited(end))
+        # A broken pipe makes typer exit, after its help; anything else that does is not ours to believe.
+        return ExitCode.OK if isinstance(end.__context__, BrokenPipeError) else terminal.failed(_exited(end))
     except (KeyboardInterrupt, typer.Abort):
         terminal.say(_INTERRUPTED)
         return ExitCode.INTERRUPTED
@@ -88,10 +87,13 @@ def _code(run: Any, arguments: list[str], terminal: Terminal, extra: dict[str, A
         return terminal.failed(error)
 
 
-def _unread() -> ExitCode:
-    """Whoever read stdout has seen enough (`| head`). Nothing may be written to it any more, not at exit either."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
-    return ExitCode.OK
+def _flush() -> None:
+    """Write what is left, unless nobody reads it any more."""
+    for stream in filter(None, (sys.__stdout__, sys.stdout)):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            unread(stream)
 
 
 def _no_language(wanted: str) -> UserError:

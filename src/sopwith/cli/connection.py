@@ -80,6 +80,8 @@ class Connection:
     async def close(self) -> None:
         """Close everything."""
         await self.engine.close()
+        if self.model is not None:
+            await self.model.close()
         self.vault.close()
 
 

@@ -115,7 +115,7 @@ class Session:
         if self.lines:
             live = event_json(event)
             del live["hash"]  # known when it is stored
-            print(json.dumps(live, ensure_ascii=False), flush=True)
+            self.terminal.line(json.dumps(live, ensure_ascii=False))
         elif self.progress is not None:
             self.progress(event, state)
 

@@ -1,4 +1,7 @@
-"""What a command writes: data to stdout, everything else to stderr, in the language of the user."""
+"""What a command writes: data to stdout, everything else to stderr, in the language of the user.
+
+Whoever reads may stop reading (`| head`): what is written then is lost, and the command goes on to its end.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -39,19 +42,23 @@ class Terminal:
 
     def out(self, text: Text | str) -> None:
         """Data: a line on stdout."""
-        print(self.text(text))
+        _write(self.text(text) + "\n", sys.stdout)
+
+    def line(self, text: str) -> None:
+        """Data that somebody follows: a line on stdout, at once."""
+        _write(text + "\n", sys.stdout, flush=True)
 
     def say(self, text: Text | str) -> None:
         """Progress: a line on stderr."""
-        print(self.text(text), file=sys.stderr, flush=True)
+        _write(self.text(text) + "\n", sys.stderr, flush=True)
 
     def say_part(self, text: str) -> None:
         """The beginning of a line on stderr, such as a prompt."""
-        print(text, end="", file=sys.stderr, flush=True)
+        _write(text, sys.stderr, flush=True)
 
     def document(self, value: Any) -> None:
         """The one document of a command with `--json`."""
-        print(json.dumps(value, ensure_ascii=False, indent=2))
+        _write(json.dumps(value, ensure_ascii=False, indent=2) + "\n", sys.stdout)
 
     @property
     def asks(self) -> bool:
@@ -67,7 +74,11 @@ class Terminal:
         """stderr with colours, where it is a terminal."""
         from rich.console import Console
 
-        return Console(file=sys.stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        class Stderr(Console):
+            def on_broken_pipe(self) -> None:
+                unread(sys.stderr)
+
+        return Stderr(file=sys.stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def failed(self, error: BaseException) -> ExitCode:
         """Say what went wrong and what to do about it. Returns the exit code."""
@@ -100,6 +111,20 @@ class Terminal:
         if diagnostics:
             found["diagnostics"] = [d.to_json(self.language) for d in diagnostics]
         return found
+
+
+def _write(text: str, stream: TextIO, *, flush: bool = False) -> None:
+    try:
+        print(text, end="", file=stream, flush=flush)
+    except BrokenPipeError:
+        unread(stream)
+
+
+def unread(stream: TextIO) -> None:
+    """Nobody reads `stream` any more: what is still in it and what follows goes nowhere, also at the exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def terminal(context: typer.Context) -> Terminal:

@@ -94,7 +94,7 @@ async def _trace(shown: Terminal, data: Path, wanted: str | None, prompts: bool,
         if not events:
             raise UserError(Text(f"the run '{name}' has no event", f"运行“{name}”没有事件"))
         if lines:
-            print(to_jsonl(events), end="")
+            shown.out(to_jsonl(events).removesuffix("\n"))
         elif prompts:
             sent = await _sent(log, events)
             if shown.json:
