@@ -137,7 +137,8 @@ class _Judge:
             self.say(event, f"{data['tool']} is not the tool of the step ({step.get('tool')})")
         self.proposed = True
         bound, given = step.get("with") or {}, data.get("arguments", {})
-        if data.get("by", "bound") == "bound" and given.keys() != bound.keys():
+        written = given.keys() - set(data.get("defaults", ()))
+        if data.get("by", "bound") == "bound" and written != bound.keys():
             self.say(event, f"arguments {sorted(given)}, but the file binds {sorted(bound)}")
         for name, template in bound.items():
             self._same(event, f"argument {name}", given.get(name), template)

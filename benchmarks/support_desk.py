@@ -1,9 +1,9 @@
 """Labelled support tickets on a real small model, by the procedure, freely, and with no model at all.
 
 `strict` is the procedure of `examples/support`; `free` is the same model, tools, inputs and output without the
-procedure's steps; `no_model` is what is left when the model is taken away: the same screen, the same rules for what
-goes to a person, the same search, and the topic of the most similar article as the category. The screen stands before
-all three, so that what it refuses is refused alike.
+procedure's steps, for at most 8 calls of the model a ticket (the procedure asks twice); `no_model` is what is left when
+the model is taken away: the same screen, the same rules for what goes to a person, the same search, and the topic of
+the most similar article as the category. The screen stands before all three, so that what it refuses is refused alike.
 
 What became of a ticket is what the ticket system says: `completed` is a ticket that was answered, `escalated` one that
 `tickets.escalate` gave to a person; a run that ends without writing either is right for no label. `denied` counts
@@ -35,7 +35,7 @@ from typing import Any
 
 from benchmarks.compliance import judge
 from benchmarks.measure import Measure, Options, publish, rate, result
-from sopwith import Engine, Policy, SqliteLog, connect
+from sopwith import Budget, Engine, Policy, SqliteLog, connect
 from sopwith.guard.screen import Screen
 from sopwith.ir.event import event_json
 from sopwith.models.port import Model
@@ -45,6 +45,9 @@ SUPPORT = Path(__file__).parents[1] / "examples" / "support"
 PROCEDURE = SUPPORT / "procedure.yaml"
 POLICY = SUPPORT / "policy.yaml"
 FEW = ("zh-01", "en-02", "zh-25", "en-28", "zh-30", "en-30")
+MODEL_CALLS = 8
+"""What a ticket may ask of the model, at either grip; the procedure asks twice."""
+
 NO_MODEL = "the same screen, rules and search with no model"
 FREE = "the same tickets at grip free"
 LEFT_OPEN = "left open"
@@ -111,6 +114,7 @@ async def handle(model: Model, grip: str, cases: Sequence[dict[str, Any]], folde
         policy=Policy.read(POLICY),
         screen=Screen.read(POLICY),
         log=SqliteLog(folder / f"{grip}.db"),
+        budget=Budget(model_calls=MODEL_CALLS),
     )
     handled: list[Handled] = []
     async with engine:

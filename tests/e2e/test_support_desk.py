@@ -66,6 +66,7 @@ async def test_a_ticket_keeps_to_the_procedure_on_a_real_model(name: str, tmp_pa
     run = await engine.run(found["text"], principal="customer")
     events = [json.loads(json.dumps(event_json(e))) for e in await engine.log.read(run.id)]
     await engine.close()
+    await model.close()
     assert violations(PROCEDURE, events) == []
     assert run.status == found["outcome"]
     assert run.output["article"] in found["article"]

@@ -160,13 +160,17 @@ class ReplyRejected(Body):
 
 
 class CallProposed(Body):
-    """A tool and the arguments for it, normalised and valid. `by` says whether a model filled any of them."""
+    """A tool and the arguments for it, exactly as it will get them. `by` says whether a model filled any of them.
+
+    `defaults` names those that are the tool's own defaults; `overruled` holds what a model wrote for a bound argument.
+    """
 
     kind: Literal["call.proposed"] = "call.proposed"
     tool: str
     arguments: dict[str, Json] = Field(default_factory=dict)
     by: Literal["bound", "model"] = "bound"
     overruled: dict[str, Json] = Field(default_factory=dict)
+    defaults: tuple[str, ...] = ()
 
 
 class CallJudged(Body):

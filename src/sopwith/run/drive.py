@@ -267,6 +267,7 @@ async def _start_call(driver: Driver, decision: StartCall) -> None:
                 arguments=driver.redact(arguments),
                 by=decision.by,
                 overruled=driver.redact(decision.overruled) if decision.overruled else {},
+                defaults=tuple(name for name in arguments if name not in decision.arguments),
             )
         )
     # Judged anew also where it was judged before: the rules in force now decide, and an approval answers only an `ask`.

@@ -80,7 +80,8 @@ class Engine:
         given = [procedures] if isinstance(procedures, Procedure | Document | Path | str) else procedures
         self._documents = [_document(item) for item in given]
         self._catalogue = Catalogue(_sources(tools))
-        self._model = connect(model) if isinstance(model, str) else model
+        self._connected = connect(model) if isinstance(model, str) else None
+        self._model = self._connected if isinstance(model, str) else model
         self._models = dict(models or {})
         self._log: Log = log if log is not None else MemoryLog()
         self._policy = policy if policy is not None else Policy()
@@ -105,11 +106,10 @@ class Engine:
         await self.close()
 
     async def close(self) -> None:
-        """Release tools, models and the log."""
+        """Release the tools, the log, the vault, and a model that was named; one that was passed is its maker's."""
         await self._catalogue.close()
-        for model in (self._model, *self._models.values()):
-            if model is not None:
-                await model.close()
+        if self._connected is not None:
+            await self._connected.close()
         self._vault.close()
         await self._log.close()
 
