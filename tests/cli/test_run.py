@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from tests.cli.command import Command
+from tests.cli.command import PROGRAM, Command
 
 from sopwith.cli.exit_code import ExitCode
 
@@ -444,3 +445,13 @@ def test_reading_only_the_head_of_what_a_verb_prints_is_no_failure(
         started.stdout.close()
         assert started.stderr.read() == ""
     assert started.returncode == ExitCode.OK
+
+
+@posix
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_a_stream_that_is_closed_from_the_start_goes_nowhere(project: Command, closed: str) -> None:
+    line = shlex.join([*PROGRAM, *FIND])
+    ran = subprocess.run(["sh", "-c", f"{line} {closed}"], cwd=project.folder, capture_output=True, text=True)
+    assert ran.returncode == ExitCode.OK, ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert project("runs", "--json").document[0]["status"] == "completed"

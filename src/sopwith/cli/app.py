@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -65,6 +66,7 @@ class Verbs(TyperGroup):
         if wanted is not None and wanted not in LANGUAGES:
             sys.exit(int(terminal.failed(_no_language(wanted))))
         extra |= {"standalone_mode": False, "obj": terminal, "prog_name": "sopwith"}
+        _have_streams()
         _forgive_encodings()
         code = _code(super().main, given, terminal, extra)
         _flush()
@@ -121,6 +123,13 @@ def _usage_of(error: Any) -> Text:
 def _terminal_of(context: Any) -> Terminal:
     found = context.find_root().obj
     return found if isinstance(found, Terminal) else Terminal()
+
+
+def _have_streams() -> None:
+    """A stream that was closed (`>&-`) goes nowhere. It keeps its number, so that no file gets it."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w", encoding="utf-8"))
 
 
 def _forgive_encodings() -> None:
