@@ -17,7 +17,7 @@ from sopwith.tools.bounded import Bounded, OutOfTime
 from sopwith.tools.port import ToolResult, failed
 from sopwith.tools.returned import misfit, plain
 from sopwith.tools.signature import KEY, Signature, place, read_signature
-from sopwith.tools.worker import Workers
+from sopwith.tools.worker import NotStarted, Workers
 
 F = TypeVar("F", bound=Callable[..., Any])
 EffectName = Literal["read", "write", "irreversible"]
@@ -212,6 +212,8 @@ class FunctionSource:
             value = await self._perform(found, given, seconds)
         except OutOfTime:
             return failed("timeout", f"{found.spec.name} took longer than {seconds:g} s", unknown=writes)
+        except NotStarted:
+            return failed("unavailable", f"no thread was free for {found.spec.name}: it was not called")
         except ToolError as error:
             return failed(error.code, error.message)
         except (asyncio.CancelledError, KeyboardInterrupt) as error:

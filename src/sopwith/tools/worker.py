@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import ctypes
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
@@ -39,18 +40,46 @@ class _Job:
             self.future.set_result(outcome)
 
 
-class Workers:
-    """Daemon threads that are started when needed, kept for the next call, and dropped when given up."""
+class NotStarted(Exception):
+    """No thread was free in time: the function was not called."""
 
-    def __init__(self) -> None:
+
+class Workers:
+    """Daemon threads that are started when needed, kept for the next call, and dropped when given up.
+
+    At most `most` calls run side by side, the others wait for their turn. Threads that were given up and do not
+    end are not among them, so that one tool that hangs does not hold up the others; but once there are `lost` of
+    those, nothing is started any more.
+    """
+
+    def __init__(self, most: int = 64, lost: int = 256) -> None:
         self._idle: list[_Worker] = []
+        self._lost: list[_Worker] = []
+        self._most_lost = lost
+        self._free = most
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._turn = threading.Lock()  # calls may come from several event loops
 
     async def run(self, function: Callable[[], Any], seconds: float | None, *, interrupt: bool) -> Any:
-        """The result of `function`, run in a thread. `OutOfTime` past `seconds`.
+        """The result of `function`, run in a thread. Past `seconds` `OutOfTime`, or `NotStarted` before it began.
 
         A thread that was given up is not used again. With `interrupt` it is also interrupted at its next
         Python instruction, so that an endless loop ends; without, it goes on to its own end.
         """
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        await self._wait(seconds)
+        left = None if seconds is None else began + seconds - loop.time()
+        try:
+            return await self._perform(function, left, interrupt=interrupt)
+        finally:
+            self._pass_on()
+
+    async def _perform(self, function: Callable[[], Any], seconds: float | None, *, interrupt: bool) -> Any:
+        if len(self._lost) >= self._most_lost:
+            self._lost = [worker for worker in self._lost if worker.alive]
+            if len(self._lost) >= self._most_lost:
+                raise NotStarted
         worker = self._idle.pop() if self._idle else _Worker()
         job = _Job(function, asyncio.get_running_loop())
         worker.jobs.put(job)
@@ -62,6 +91,7 @@ class Workers:
             else:
                 job.future.cancel()
                 worker.give_up(interrupt=interrupt)
+                self._lost.append(worker)
         if job.future.cancelled():
             raise OutOfTime
         value, error = job.future.result()
@@ -69,10 +99,50 @@ class Workers:
             raise error
         return value
 
+    async def _wait(self, seconds: float | None) -> None:
+        """Take a turn, or raise `NotStarted`."""
+        with self._turn:
+            if self._free:
+                self._free -= 1
+                return
+            mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(mine)
+        taken = False
+        try:
+            await asyncio.wait((mine,), timeout=seconds)
+            taken = mine.done()
+        finally:
+            if not taken and not self._withdraw(mine):
+                self._pass_on()  # it came at the last moment
+        if not taken:
+            raise NotStarted
+
+    def _withdraw(self, waiting: asyncio.Future[None]) -> bool:
+        with self._turn:
+            found = waiting in self._waiting
+            if found:
+                self._waiting.remove(waiting)
+            return found
+
+    def _pass_on(self) -> None:
+        """Give a turn back: to the one who waits longest, if anybody does."""
+        with self._turn:
+            while self._waiting:
+                longest = self._waiting.popleft()
+                with suppress(RuntimeError):  # its loop has been closed: nobody waits any more
+                    longest.get_loop().call_soon_threadsafe(_wake, longest)
+                    return
+            self._free += 1
+
     def close(self) -> None:
         """End the idle threads."""
         while self._idle:
             self._idle.pop().jobs.put(None)
+
+
+def _wake(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 class _Worker:
@@ -80,6 +150,10 @@ class _Worker:
         self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="sopwith-tool", daemon=True)
         self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
 
     def _serve(self) -> None:
         with suppress(_Interrupt):
