@@ -129,7 +129,8 @@ def _have_streams() -> None:
     """A stream that was closed (`>&-`) goes nowhere. It keeps its number, so that no file gets it."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w", encoding="utf-8"))
+            nowhere = Path(os.devnull).open("r" if name == "stdin" else "w", encoding="utf-8")  # noqa: SIM115
+            setattr(sys, name, nowhere)
 
 
 def _forgive_encodings() -> None:
