@@ -7,7 +7,10 @@ from sopwith.ir.procedure import Procedure
 
 def procedure(order: list[str], properties: list[str]) -> Procedure:
     steps = {
-        "a": {"id": "a", "returns": {"type": "object", "properties": {n: {"type": "string"} for n in properties}}},
+        "a": {
+            "id": "a",
+            "returns": {"type": "object", "properties": {n: {"type": "string"} for n in properties}},
+        },
         "b": {"id": "b", "end": "escalate"},
     }
     return Procedure.from_data({"id": "p", "start": "a", "steps": {name: steps[name] for name in order}})
