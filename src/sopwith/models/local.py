@@ -10,7 +10,7 @@ import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -19,6 +19,7 @@ from sopwith.ir.usage import Usage
 from sopwith.ir.value import Json
 from sopwith.models.chat import letters, messages
 from sopwith.models.constraint import reply_schema
+from sopwith.models.control import ControlTokens, read_control_tokens
 from sopwith.models.failure import context_exceeded, package_missing
 from sopwith.models.gguf import check_model_file, fingerprint, not_a_model
 from sopwith.models.port import ModelReply, ModelRequest
@@ -32,7 +33,8 @@ _JSON_STYLE = {"whitespace_flexible": False, "item_separator": ", ", "key_separa
 class LocalModel:
     """A GGUF model on this machine's processor, offline.
 
-    Its replies can only be what is legal: they are constrained while they are decoded. `context` is the
+    Its replies can only be what is legal: they are constrained while they are decoded. A control token such as
+    `<|im_end|>` in a prompt is text like any other. `context` is the
     longest prompt and reply together, in tokens; `threads` is by default the number of physical cores;
     `slots` prompts with different beginnings stay cached, and as many calls run side by side. The model is
     loaded at the first call, or by `load`. Needs the extra `local`.
@@ -48,6 +50,7 @@ class LocalModel:
         self.slots = slots
         self._id = f"local:{self.path.stem}@{fingerprint(self.path)}"
         self._server: Any = None
+        self._control = ControlTokens(())
         self._closed = False
         self._opening = threading.Lock()
         self._slots = Slots(slots)
@@ -76,7 +79,8 @@ class LocalModel:
                 await asyncio.get_running_loop().run_in_executor(self._pool, self._run, stream, body)
         finally:
             stream.stopped = True
-        return read_stream(stream, request, self._id)
+        reply = read_stream(stream, request, self._id)
+        return replace(reply, text=self._control.restore(reply.text))
 
     async def close(self) -> None:
         """Unload the model. May be called twice."""
@@ -86,8 +90,9 @@ class LocalModel:
 
     def _run(self, stream: _Stream, body: dict[str, Any]) -> None:
         server = self._loaded()
-        with self._slots.take([message["content"] for message in body["messages"]]) as slot:
-            stream.run(server, {**body, "id_slot": slot})
+        messages = [{**m, "content": self._control.disarm(m["content"])} for m in body["messages"]]
+        with self._slots.take([message["content"] for message in messages]) as slot:
+            stream.run(server, {**body, "messages": messages, "id_slot": slot})
 
     def _loaded(self) -> Any:
         with self._opening:
@@ -113,8 +118,9 @@ class LocalModel:
             secrets.token_urlsafe(32)
         ]  # it listens on a port of 127.0.0.1 that nobody here uses
         try:
+            self._control = read_control_tokens(self.path)
             return xllamacpp.Server(params)
-        except RuntimeError as error:
+        except (RuntimeError, ValueError) as error:
             raise not_a_model(self.path) from error
 
 
