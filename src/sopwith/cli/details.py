@@ -18,14 +18,25 @@ from sopwith.ir.event import (
     CheckRan,
     EdgeTaken,
     Event,
+    FeedbackGiven,
     HumanAnswered,
     HumanAsked,
+    InputsBound,
     ModelReplied,
+    ModelRequested,
+    PhaseEntered,
+    ProcedureSelected,
     ReplyRejected,
     ReplyRepaired,
+    RequestScreened,
     ResultLate,
+    RunFinished,
     RunResumed,
+    RunStarted,
+    RunSuspended,
+    StepEntered,
     StepFailed,
+    TimeoutPassed,
     ValueStored,
     event_json,
 )
@@ -63,8 +74,7 @@ def details(record: Record, language: str) -> list[str]:
     found: list[str] = []
     for event in record.events:
         body: Body = event.body
-        say = _SAYS.get(type(body))
-        said = say(body, language) if say is not None else None
+        said = SAYS[type(body)](body, language)
         if said is not None:
             word, text = said
             found.append(cut(f"{_WORDS[word].in_(language)}: {text}", CELLS))
@@ -171,7 +181,22 @@ def _next(body: EdgeTaken, language: str) -> _Said:
     return "next", f"{body.to}  · {body.by}{': ' + body.label if body.label else ''}{sure}"
 
 
-_SAYS: Mapping[type, Callable[[Any, str], _Said]] = {
+def _silent(body: Body, language: str) -> _Said:
+    """What the line of a step, or the head of a trace, says already."""
+
+
+SAYS: Mapping[type[Body], Callable[[Any, str], _Said]] = {
+    RunStarted: _silent,
+    PhaseEntered: _silent,
+    RequestScreened: _silent,
+    ProcedureSelected: _silent,
+    InputsBound: _silent,
+    StepEntered: _silent,
+    ModelRequested: _silent,
+    TimeoutPassed: _silent,
+    RunSuspended: _silent,
+    RunFinished: _silent,
+    FeedbackGiven: _silent,
     ModelReplied: _replied,
     ReplyRepaired: _repaired,
     ReplyRejected: _refused,
@@ -189,3 +214,4 @@ _SAYS: Mapping[type, Callable[[Any, str], _Said]] = {
     StepFailed: _failed,
     EdgeTaken: _next,
 }
+"""The line of a trace for each kind of event: a word of `_WORDS`, and what follows it."""

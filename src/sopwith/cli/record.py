@@ -9,21 +9,30 @@ from typing import Any, cast
 from sopwith.cli.columns import cut
 from sopwith.errors import Text
 from sopwith.ir.event import (
+    AlertRaised,
     Body,
     CallFinished,
     CallJudged,
     CallProposed,
+    CallStarted,
     CheckRan,
     EdgeTaken,
     Event,
+    FeedbackGiven,
     HumanAnswered,
     HumanAsked,
     InputsBound,
     ModelReplied,
     ModelRequested,
+    PhaseEntered,
+    ProcedureSelected,
     ReplyRejected,
+    ReplyRepaired,
+    RequestScreened,
+    ResultLate,
     RunFinished,
     RunResumed,
+    RunStarted,
     RunSuspended,
     StepEntered,
     StepFailed,
@@ -120,9 +129,7 @@ class Recorder:
             return
         record.events.append(event)
         record.ended = event.at
-        act = _ACTS.get(type(body))
-        if act is not None:
-            act(record, event, body, self._language)
+        ACTS[type(body)](record, event, body, self._language)
         if isinstance(body, InputsBound | EdgeTaken | RunFinished):
             self._close()
         elif isinstance(body, CallFinished) and _purpose(record) == "free":
@@ -270,7 +277,23 @@ def _late(record: Record, event: Event, body: TimeoutPassed, language: str) -> N
     record.add(_LATE.in_(language).format(body.limit), good=False)
 
 
-_ACTS: Mapping[type, Callable[[Record, Event, Any, str], None]] = {
+def _nothing(record: Record, event: Event, body: object, language: str) -> None:
+    pass
+
+
+ACTS: Mapping[type[Body], Callable[[Record, Event, Any, str], None]] = {
+    RunStarted: _nothing,
+    PhaseEntered: _nothing,
+    RequestScreened: _nothing,
+    ProcedureSelected: _nothing,
+    InputsBound: _nothing,
+    StepEntered: _nothing,
+    ReplyRepaired: _nothing,
+    CallStarted: _nothing,
+    ResultLate: _nothing,
+    AlertRaised: _nothing,
+    RunFinished: _nothing,
+    FeedbackGiven: _nothing,
     ModelRequested: _requested,
     ModelReplied: _replied,
     ReplyRejected: _rejected,
@@ -287,3 +310,4 @@ _ACTS: Mapping[type, Callable[[Record, Event, Any, str], None]] = {
     RunResumed: _woken,
     TimeoutPassed: _late,
 }
+"""What each kind of event adds to the record of a step."""

@@ -131,17 +131,10 @@ def _template(text: str | None) -> Template | None:
 
 
 def _edges(edges: tuple[Edge, ...]) -> tuple[CompiledEdge, ...]:
-    kinds = [_edge_kind(edge) for edge in edges]
-    last = [i for i, kind in enumerate(kinds) if kind in ("otherwise", "always")][:1]
-    found: list[CompiledEdge] = []
-    for i, (edge, kind) in enumerate(zip(edges, kinds, strict=True)):
-        choice: tuple[int, ...] = ()
-        if kind == "judge" and (i == 0 or kinds[i - 1] != "judge"):
-            end = next((j for j in range(i, len(kinds)) if kinds[j] != "judge"), len(kinds))
-            choice = (*range(i, end), *last)
-        condition = None if edge.when is None else parse(edge.when)
-        found.append(CompiledEdge(edge, i, kind, condition, choice))
-    return tuple(found)
+    return tuple(
+        CompiledEdge(edge, i, _edge_kind(edge), None if edge.when is None else parse(edge.when))
+        for i, edge in enumerate(edges)
+    )
 
 
 def _edge_kind(edge: Edge) -> Any:

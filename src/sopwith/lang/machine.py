@@ -49,15 +49,13 @@ class DynamicEnum:
 class CompiledEdge:
     """An edge at its place among the edges of a step.
 
-    `condition` is there for a `when`. `choice` is there on the first of adjacent `judge` edges: the indexes
-    of the edges that form one choice with it, the `otherwise` edge last.
+    `condition` is there for a `when`. The `judge` edges of a step are one choice.
     """
 
     edge: Edge
     index: int
     kind: Literal["always", "when", "judge", "otherwise"]
     condition: Expression | None = None
-    choice: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

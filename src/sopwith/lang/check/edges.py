@@ -26,11 +26,9 @@ def _too_many(subject: Subject, path: Path, step: Step) -> Iterator[Diagnostic]:
     """A choice is answered with one letter, so there are as many options as letters."""
     if step.kind == "returns" and len(options(step.returns)) > MAX_CHOICES:
         yield subject.error("SW217", (*path, "returns"), *_TOO_MANY_VALUES)
-    run = 0
-    for i, edge in enumerate(step.next):
-        run = run + 1 if edge.judge is not None else 0
-        if run == MAX_CHOICES:  # one letter stands for none of them
-            yield subject.error("SW217", (*path, "next", i, "judge"), *_TOO_MANY_EDGES)
+    judges = [i for i, edge in enumerate(step.next) if edge.judge is not None]
+    if len(judges) >= MAX_CHOICES:  # one letter stands for none of them
+        yield subject.error("SW217", (*path, "next", judges[MAX_CHOICES - 1], "judge"), *_TOO_MANY_EDGES)
 
 
 def _of(
