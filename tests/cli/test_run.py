@@ -181,7 +181,7 @@ def test_answers_are_typed_at_the_terminal(project: Command, monkeypatch: pytest
     ran = project(*REMIND)
     assert ran.code == ExitCode.OK
     assert "[y or n] > " in ran.err
-    assert 'call orders.remind with {"order_id": "A-1002"}' in ran.err
+    assert 'May orders.remind be called with {"order_id": "A-1002"}' in ran.err
 
 
 def test_end_of_input_at_the_question_leaves_the_run_suspended(

@@ -277,3 +277,10 @@ def test_the_version(sopwith: Command) -> None:
     import sopwith as package
 
     assert sopwith("--version").out == f"sopwith {package.__version__}\n"
+
+
+def test_no_prompt_is_shown_of_a_procedure_that_does_not_pass_its_checks(triage: Command) -> None:
+    triage.write("broken.yaml", TRIAGE.replace("required: [topic]", "required: [{a: 1}]"))
+    ran = triage("show", "broken.yaml", "--prompt", "sort")
+    assert ran.code == ExitCode.INVALID
+    assert "SW331" in ran.err and "Error" not in ran.err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,7 +18,7 @@ from sopwith.guard.permit import Policy
 from sopwith.guard.policy_file import open_policy
 from sopwith.guard.screen import Screen
 from sopwith.guard.vault import SqliteVault
-from sopwith.ir.diagnostic import Diagnostic, Severity
+from sopwith.ir.diagnostic import Severity
 from sopwith.ir.event import Event
 from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.tool import ToolSpec
@@ -95,7 +95,7 @@ async def open_for(
     catalogue = _catalogue(project)
     try:
         specs = await catalogue.specs()
-        _refuse(check(document, specs), document.file)
+        refuse_broken(document, specs)
         _allowed(project, specs)
         machine = compile_procedure(document.procedure, specs, grip)
         return await _connect(project, document, machine, catalogue, given)
@@ -150,8 +150,10 @@ def _catalogue(project: Project) -> Catalogue:
     return Catalogue([FunctionSource(functions), *servers])
 
 
-def _refuse(diagnostics: Sequence[Diagnostic], file: str) -> None:
-    errors = [d for d in diagnostics if d.severity is Severity.ERROR]
+def refuse_broken(document: Document, specs: Mapping[str, ToolSpec]) -> None:
+    """Raise `ProcedureError` where a procedure does not pass its checks with these tools."""
+    file = document.file
+    errors = [d for d in check(document, specs) if d.severity is Severity.ERROR]
     if errors:
         raise ProcedureError(
             Text(f"{file} does not pass its checks", f"{file} 未通过检查"),

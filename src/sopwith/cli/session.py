@@ -20,7 +20,6 @@ from sopwith.errors import SopwithError, Text
 from sopwith.ir.event import Event, HumanAsked, Outcome, event_json
 from sopwith.ir.value import Json
 from sopwith.models.local import LocalModel
-from sopwith.run.preview import as_text
 from sopwith.run.run import Run
 from sopwith.run.state import State
 
@@ -30,7 +29,6 @@ _WAITS = Text("the run waits for an answer: {}", "运行在等待回答：{}")
 _ANSWER_WITH = Text(
     "answer ({}): sopwith resume {} --answer …{}", "回答（{}）：sopwith resume {} --answer …{}"
 )
-_APPROVE = Text("call {} with {}", "调用 {}，参数 {}")
 _LOOK = Text("run {} · look: sopwith trace {}{}", "运行 {} · 查看：sopwith trace {}{}")
 _STOPPED = Text("interrupted; go on with: sopwith resume {}{}", "已中断；继续运行：sopwith resume {}{}")
 _NOTHING = Text("interrupted before the run began", "在运行开始之前被中断")
@@ -132,13 +130,7 @@ class Session:
         return None
 
     def _question(self, run: Run) -> str:
-        asked = question(run.events)
-        text = run.question or asked.question
-        cursor = run.state.cursor
-        if asked.what == "approval" and cursor is not None:
-            call = self.terminal.text(_APPROVE).format(cursor.tool, as_text(dict(cursor.arguments or {})))
-            return f"{text}\n  {call}"
-        return text
+        return run.question or question(run.events).question
 
     def _report(self, run: Run, connection: Connection) -> ExitCode:
         if self.terminal.json:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from sopwith.cli.columns import cut, table
+from sopwith.cli.connection import refuse_broken
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, HeldGrip, Lang, Mcp, Tools, new_verb
 from sopwith.cli.pairs import read_pairs
@@ -176,7 +177,9 @@ async def _prompt(
 ) -> int:
     project = find_project(file, options)
     async with open_tools(project) as catalogue:
-        machine = compile_procedure(read(file).procedure, await catalogue.specs(), grip)
+        document, specs = read(file), await catalogue.specs()
+        refuse_broken(document, specs)
+        machine = compile_procedure(document.procedure, specs, grip)
     book = Book(machine)
     if step != INPUTS and step not in machine.nodes:
         raise _unknown_step(step, machine.nodes)

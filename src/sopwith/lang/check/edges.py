@@ -23,9 +23,9 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def _too_many(subject: Subject, path: Path, step: Step) -> Iterator[Diagnostic]:
-    """A choice is answered with one letter, so there are as many options as letters."""
+    """A choice is answered with one letter, so there are as many options as letters. Values can be written out."""
     if step.kind == "returns" and len(options(step.returns)) > MAX_CHOICES:
-        yield subject.error("SW217", (*path, "returns"), *_TOO_MANY_VALUES)
+        yield subject.warning("SW217", (*path, "returns"), *_TOO_MANY_VALUES)
     judges = [i for i, edge in enumerate(step.next) if edge.judge is not None]
     if len(judges) >= MAX_CHOICES:  # one letter stands for none of them
         yield subject.error("SW217", (*path, "next", judges[MAX_CHOICES - 1], "judge"), *_TOO_MANY_EDGES)
@@ -93,13 +93,10 @@ def _constant(source: str) -> bool | None:
 
 _TOO_MANY_VALUES = (
     Text(
-        f"a choice has at most {MAX_CHOICES} options, one for each letter",
-        f"一次选择至多 {MAX_CHOICES} 个选项，每个字母对应一个",
+        f"more than {MAX_CHOICES} values cannot be chosen by a letter: the model writes one out, without a confidence",
+        f"超过 {MAX_CHOICES} 个值无法用字母选择：由模型写出其中一个，没有置信度",
     ),
-    Text(
-        "Choose in two steps, or put the choice into a field: {type: object, properties: {…: {enum: […]}}}.",
-        "请分两步选择，或把选项放进一个字段：{type: object, properties: {…: {enum: […]}}}。",
-    ),
+    Text("Choose in two steps, first among groups.", "请分两步选择，先选类别。"),
 )
 _TOO_MANY_EDGES = (
     Text(
