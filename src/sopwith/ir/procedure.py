@@ -82,7 +82,9 @@ class Each(_Part):
     as_: str = Field(alias="as")
 
 
-StepKind = Literal["tool", "returns", "answer", "ask", "free", "route", "wait", "call", "each", "script", "code"]
+StepKind = Literal[
+    "tool", "returns", "answer", "ask", "free", "route", "wait", "call", "each", "script", "code"
+]
 
 
 class Step(_Part):
@@ -196,7 +198,9 @@ class Procedure(_Part):
 
     def step_tools(self) -> tuple[str, ...]:
         """The tools that its steps name, in the order of the steps, each once."""
-        named = (name for s in self.steps.values() for name in (*((s.tool,) if s.tool else ()), *(s.tools or ())))
+        named = (
+            name for s in self.steps.values() for name in (*((s.tool,) if s.tool else ()), *(s.tools or ()))
+        )
         return tuple(dict.fromkeys(named))
 
     def permitted_tools(self) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def _plan(book: Book, state: State, values: Values) -> Decision:
         return BindInputs(dict(state.given))
     form = inputs_form(missing)
     if cursor is None or cursor.reply is None:
-        return AskModel("inputs", inputs_request(book, form, state))
+        return AskModel("inputs", inputs_request(book, form, state), book.procedure.model)
     reading = read_reply(form.to_read, values.reply(cursor.reply))
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
