@@ -54,8 +54,8 @@ class Principal(Body):
 
 class RunStarted(Body):
     """The run exists, and what it is pinned to. `procedure`, `tools`, `policy` and `prompts` are digests of blobs;
-    `request` and `inputs` are redacted; `date` is the run's ISO date in its time zone; `decisions` is the version of the
-    decision types."""
+    `request` and `inputs` are redacted; `date` is the run's ISO date in its time zone; `decisions` is the version of
+    the decision types."""
 
     kind: Literal["run.started"] = "run.started"
     version: int = VERSION
