@@ -57,16 +57,22 @@ async def test_what_the_desk_never_does_is_refused_before_anything_is_written(tm
     await engine.close()
 
 
+@pytest.fixture(scope="module")
+def local() -> Model:
+    """The real local model, read into memory once."""
+    return connect("local")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["zh-01", "en-02", "zh-06"])
-async def test_a_ticket_keeps_to_the_procedure_on_a_real_model(name: str, tmp_path: Path) -> None:
-    model = connect("local")
-    engine = desk(model, tmp_path)
+async def test_a_ticket_keeps_to_the_procedure_on_a_real_model(
+    name: str, local: Model, tmp_path: Path
+) -> None:
+    engine = desk(local, tmp_path)
     found = ticket(name)
     run = await engine.run(found["text"], principal="customer")
     events = [json.loads(json.dumps(event_json(e))) for e in await engine.log.read(run.id)]
     await engine.close()
-    await model.close()
     assert violations(PROCEDURE, events) == []
     assert run.status == found["outcome"]
     assert run.output["article"] in found["article"]
