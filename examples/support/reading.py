@@ -52,11 +52,15 @@ def question(text: str) -> str:
 
 @dataclass(frozen=True)
 class Rule:
-    """One reason for which a person has to take a ticket, as in `rules.yaml`."""
+    """One reason for which a person has to take a ticket, as in `rules.yaml`.
+
+    `category` is what such a ticket is about, where the reason says so.
+    """
 
     id: str
     reason: dict[Language, str]
     patterns: tuple[re.Pattern[str], ...]
+    category: str | None = None
 
 
 @cache
@@ -67,8 +71,8 @@ def rules() -> tuple[Rule, ...]:
     return tuple(_rule(**rule) for rule in read["rules"])
 
 
-def _rule(id: str, reason: dict[Language, str], patterns: list[str]) -> Rule:
-    return Rule(id, reason, tuple(re.compile(p, re.IGNORECASE | re.DOTALL) for p in patterns))
+def _rule(id: str, reason: dict[Language, str], patterns: list[str], category: str | None = None) -> Rule:
+    return Rule(id, reason, tuple(re.compile(p, re.IGNORECASE | re.DOTALL) for p in patterns), category)
 
 
 def for_a_person(text: str) -> Rule | None:

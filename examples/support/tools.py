@@ -14,9 +14,9 @@ import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from reading import Language, for_a_person, language, question
+from reading import Language, Rule, for_a_person, language, question
 from terms import terms
 from typing_extensions import TypedDict
 
@@ -24,13 +24,15 @@ from sopwith.tools import ToolError, tool, tools_of
 
 Category = Literal["account", "usage", "fault", "other"]
 Topic = Literal["sign-in 账号", "how to 使用", "broken 故障", "money 费用"]
+KnownTopic = Literal["sign-in 账号", "how to 使用", "broken 故障", "money 费用", "unknown"]
 Status = Literal["open", "answered", "escalated"]
 
 
 class Opened(TypedDict):
     """A ticket that was taken in: the customer's words in short, and what is known about it.
 
-    `similar` is the topic and the title of the article most like it, or `none`.
+    `similar` is the topic and the title of the article most like it, or `none`; `topic` is what the ticket is about,
+    where the rules of the desk say so.
     """
 
     ticket_id: str
@@ -38,6 +40,7 @@ class Opened(TypedDict):
     empty: bool
     question: str
     similar: str
+    topic: KnownTopic
     for_a_person: bool
     reason: str
 
@@ -196,6 +199,7 @@ class Desk:
                 "empty": not text.strip(),
                 "question": asked,
                 "similar": similar,
+                "topic": _known_topic(text, rule),
                 "for_a_person": rule is not None,
                 "reason": rule.reason[lang] if rule else "",
             }
@@ -322,6 +326,12 @@ class Desk:
             db.execute("COMMIT")
         finally:
             db.close()  # what was not committed is undone
+
+
+def _known_topic(text: str, rule: Rule | None) -> KnownTopic:
+    """What a ticket is about by the rules alone: an empty one asks nothing, and some reasons name their topic."""
+    category = rule.category if rule is not None else None if text.strip() else "other"
+    return "unknown" if category is None else cast("KnownTopic", TOPICS[cast("Category", category)])
 
 
 def _create(db: sqlite3.Connection) -> None:
