@@ -1,9 +1,10 @@
 """Labelled support tickets on a real small model, by the procedure, freely, and with no model at all.
 
 `strict` is the procedure of `examples/support`; `free` is the same model, tools, inputs and output without the
-procedure's steps, for at most 10 calls of the model a ticket (the procedure asks twice); `no_model` is what is left when
-the model is taken away: the same screen, the same rules for what goes to a person, the same search, and the topic of
-the most similar article as the category. The screen stands before all three, so that what it refuses is refused alike.
+procedure's steps, for at most 10 calls of the model a ticket (the procedure asks twice); `no_model` is what is left
+when the model is taken away: the same screen, the same rules for what goes to a person, the same search, and the topic
+of the most similar article as the category. The screen stands before all three, so that what it refuses is refused
+alike.
 
 What became of a ticket is what the ticket system says: `completed` is a ticket that was answered, `escalated` one that
 `tickets.escalate` gave to a person; a run that ends without writing either is right for no label. `denied` counts
