@@ -364,3 +364,21 @@ async def test_a_write_that_broke_may_have_acted() -> None:
     assert run.outcome.packet.open == ("a.pay",)
     finished = next(e.body for e in run.events if e.body.kind == "call.finished")
     assert finished.unknown and finished.error is not None
+
+
+async def test_whoever_takes_over_is_told_why() -> None:
+    acts = Acts()
+
+    def broken() -> Any:
+        raise RuntimeError("line down")
+
+    acts.result = broken
+    run = await Engine(LOOP, tools=[acts.tool()], policy=Policy(allow_writes=["a.pay"])).run("go")
+    assert run.outcome is not None and run.outcome.packet is not None
+    assert "line down" in run.outcome.packet.reason
+    shop = Shop()
+    shop.failures = [ToolError("gone", "the order was archived")]
+    handed = await desk(shop).run("A-7 came broken")
+    assert handed.outcome is not None and handed.outcome.packet is not None
+    assert handed.path[-1] == "person"
+    assert "the order was archived" in handed.outcome.packet.reason

@@ -180,3 +180,30 @@ async def test_inputs_that_nobody_passes_are_extracted_in_one_call() -> None:
     await Engine(text, tools=[book], model=half).run("three", inputs={"room": "Red"})
     assert half.asked[0].constraint is not None
     assert list(half.asked[0].constraint["properties"]) == ["people"]
+
+
+async def test_a_procedure_that_routine_text_cannot_say_is_shown_all_the_same() -> None:
+    @tool(name="海关.报关单")
+    async def declared(number: str) -> dict[str, str]:
+        """查询报关单。
+
+        Args:
+            number: 编号。
+        """
+        return {"state": "已放行"}
+
+    text = (
+        "schema: sopwith/procedure/1\nid: customs\nname: 查验\nstart: a\nsteps:\n"
+        "  a: {name: 查询, do: 查询报关单, tool: 海关.报关单, next: b}\n  b: {name: 转人工, end: escalate}\n"
+    )
+    model = Watching(['{"number": "A1"}'])
+    run = await Engine(text, tools=[declared], model=model).run("A1")
+    assert run.path == ("a", "b")
+    assert "步骤 1. 查询" in model.asked[0].prompt.prefix
+
+
+async def test_a_long_request_shows_its_beginning_and_its_end() -> None:
+    model = Watching([*REPLIES])
+    await engine(Shop(), model).run("Please help. " + "x" * 6_000 + " The goods are rotten.")
+    assert "Please help." in model.asked[0].prompt.tail
+    assert "The goods are rotten." in model.asked[0].prompt.tail

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
+from sopwith.errors import ProcedureError
 from sopwith.ir.procedure import Example, Procedure
 from sopwith.ir.value import Json, digest
 from sopwith.lang.machine import CompiledEdge, Machine, Node
+from sopwith.lang.numbering import label
 from sopwith.lang.routine_text import write_routine
 from sopwith.models.port import Action, Turn
 from sopwith.run.lifecycle import LIFECYCLE, STEP_SECONDS
@@ -94,7 +96,7 @@ class Book:
         """The system text: role, rules, and the procedure's text (in `free`: its task)."""
         if self.free:
             return self.file("free").fill(task=self._task()) + "\n"
-        routine = write_routine(self.procedure, self.language).strip()
+        routine = _routine(self.machine, self.language)
         return self.file("strict").fill(routine=routine) + "\n"
 
     @cached_property
@@ -286,6 +288,19 @@ class Book:
         """The labels of adjacent `judge` edges, and none of these."""
         values = (*(e.edge.to for e in group), None)
         return Labels.of(values, (*(e.edge.judge or "" for e in group), _NONE[self.language]))
+
+
+def _routine(machine: Machine, language: str) -> str:
+    """The procedure's text in the paper's numbering; plain numbered lines where Routine text cannot say it."""
+    try:
+        return write_routine(machine.procedure, language).strip()
+    except ProcedureError:
+        steps = machine.procedure.steps.values()
+        lines = (
+            f"{label(machine.numbers[s.id], language)}. {s.title}: {s.do or s.answer or s.ask or s.tool or ''}"
+            for s in steps
+        )
+        return "\n".join(line.rstrip(": ") for line in lines)
 
 
 def free_tools(procedure: Procedure, node: Node) -> tuple[str, ...]:

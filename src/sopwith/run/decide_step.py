@@ -238,7 +238,10 @@ TOO_LONG = Text("not finished after {} exchanges", "{} 次往返后仍未完成"
 OUT_OF_TIME = Text("the step took longer than {} s", "步骤超过了 {} 秒")
 TOO_OFTEN = Text("the step was entered more than {} times", "进入该步骤超过了 {} 次")
 NOT_VERIFIED = Text("not true after the step: {}", "步骤之后不成立：{}")
-DENIED = Text("the policy does not permit {}", "策略不允许 {}")
+DENIED = Text(
+    "the policy does not permit {}; a rule in policy.yaml, or --allow, would",
+    "策略不允许 {}；可在 policy.yaml 中或用 --allow 放行",
+)
 NOT_APPROVED = Text("the call of {} was not approved", "{} 的调用未获批准")
 APPROVE = Text("May {} be called with {}?", "允许以 {1} 调用 {0} 吗？")
 

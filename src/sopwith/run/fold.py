@@ -37,7 +37,7 @@ from sopwith.ir.event import (
     TimeoutPassed,
     ValueStored,
 )
-from sopwith.ir.tool import Effect
+from sopwith.ir.tool import Effect, ErrorData
 from sopwith.models.port import ModelReply
 from sopwith.run.state import Cursor, Exchange, Reference, State, Stored, Visited
 
@@ -242,7 +242,7 @@ def _bind(state: State, event: Event, body: CallFinished | ValueStored) -> None:
 
 def _finished_call(state: State, event: Event, body: CallFinished) -> None:
     if body.unknown:
-        _lost(state)
+        _lost(state, body.error)
     elif body.error is not None:
         _cursor(state, started=None, error=body.error)
     else:
@@ -250,12 +250,12 @@ def _finished_call(state: State, event: Event, body: CallFinished) -> None:
         _cursor(state, started=None, done=True)
 
 
-def _lost(state: State) -> None:
-    """The call at hand may have acted: nobody knows."""
+def _lost(state: State, why: ErrorData | None = None) -> None:
+    """The call at hand may have acted: nobody knows. `why` is what is known."""
     cursor = state.cursor
     if cursor is not None and cursor.tool is not None and not cursor.unknown:
         _set(state, open=(*state.open, cursor.tool))
-    _cursor(state, started=None, unknown=True)
+    _cursor(state, started=None, unknown=True, error=why)
 
 
 def _value_stored(state: State, event: Event, body: ValueStored) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sopwith.errors import Text
 from sopwith.ir.event import Packet
-from sopwith.ir.tool import Effect
+from sopwith.ir.tool import Effect, ErrorData
 from sopwith.run.book import Book
 from sopwith.run.state import Cursor, Reference, State
 
@@ -15,6 +15,7 @@ SCREENED = Text("the request met a rule for requests", "请求触发了请求规
 LATE = Text("the {} took longer than {:g} s", "{} 超过了 {:g} 秒")
 LIMIT = Text("the limit of {} is reached", "已达到 {} 的上限")
 CHECKED = Text("the output did not pass its check", "输出没有通过检查")
+INPUTS = Text("the inputs", "输入")
 STOPPED = Text("stopped", "已停止")
 
 
@@ -30,7 +31,7 @@ def packet(book: Book, state: State, limit: str | None = None) -> Packet:
             for name, value in state.values.items()
         },
         open=_open(state, cursor),
-        error=cursor.failed if cursor else None,
+        error=_error(state, cursor),
     )
 
 
@@ -47,12 +48,22 @@ def _reason(book: Book, state: State, cursor: Cursor | None, limit: str | None) 
     if cursor is None:
         return STOPPED.in_(language)
     node = book.machine.nodes.get(cursor.step)
-    title = node.step.title if node else cursor.step
+    title = node.step.title if node else INPUTS.in_(language)
+    why = _error(state, cursor)
     if cursor.unknown:
-        return UNKNOWN.in_(language).format(cursor.tool)
+        reason = UNKNOWN.in_(language).format(cursor.tool)
+        return reason if why is None else f"{reason} ({why.message})"
     if cursor.failed is not None:
         return FAILED.in_(language).format(title, cursor.failed.message)
-    return HANDED_OVER.in_(language).format(title)
+    reason = HANDED_OVER.in_(language).format(title)
+    return reason if why is None else f"{reason} ({why.step}: {why.message})"
+
+
+def _error(state: State, cursor: Cursor | None) -> ErrorData | None:
+    """The error that the run ends with, or that led it here."""
+    if cursor is None:
+        return state.error
+    return cursor.failed or (cursor.error if cursor.unknown else state.error)
 
 
 def _open(state: State, cursor: Cursor | None) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def _weight(value: Json, threshold: int, limit: int) -> int:
 
 
 def preview(value: Json, threshold: int = THRESHOLD) -> Json:
-    """`value` with every long text cut and every long list shown by its first whole items.
+    """`value` with every long text cut in the middle and every long list shown by its first whole items.
 
     What is cut is an object `{"preview": …, "shown": n, "total": m, "unit": "characters" | "items"}`.
     """
@@ -56,7 +56,9 @@ def preview(value: Json, threshold: int = THRESHOLD) -> Json:
 def _preview(value: Json, threshold: int, room: int) -> Json:
     if isinstance(value, str) and len(value) > threshold:
         shown = max(1, min(threshold, room))
-        return {"preview": value[:shown], "shown": shown, "total": len(value), "unit": "characters"}
+        last = shown // 4  # who writes at length often says what matters at the end
+        told = f"{value[: shown - last]} … {value[len(value) - last :]}"
+        return {"preview": told, "shown": shown, "total": len(value), "unit": "characters"}
     if isinstance(value, list):
         items = cast("list[Json]", value)
         kept: list[Json] = []
