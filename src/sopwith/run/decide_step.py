@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from sopwith.errors import Text
-from sopwith.ir.event import Phase
+from sopwith.ir.event import Phase, Purpose
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json
@@ -88,12 +88,10 @@ def _tool(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
     bound: dict[str, Json] = _render(book, node.arguments, state, values.true) if node.bound else {}
     if node.ready:
         return _propose(book, node, tool, bound, cursor)
-    form = form_of(book, node, "arguments", state, values)
-    reading = _reading(form, cursor, values)
-    if reading is None:
-        return AskModel("arguments", request_of(book, node, form, state, values), node.step.model)
-    if reading.error is not None:
-        return reject(cursor, reading.error, reading.repairs)
+    asked = _asked(book, node, "arguments", state, cursor, values)
+    if not isinstance(asked, tuple):
+        return asked
+    _, reading = asked
     filled = cast("dict[str, Json]", reading.value)
     overruled = {name: filled[name] for name in bound if name in filled and filled[name] != bound[name]}
     arguments = {**filled, **bound}
@@ -148,23 +146,19 @@ def _name(book: Book, node: Node, state: State) -> str:
 
 
 def _returns(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
-    form = form_of(book, node, "returns", state, values)
-    reading = _reading(form, cursor, values)
-    if reading is None:
-        return AskModel("returns", request_of(book, node, form, state, values), node.step.model)
-    if reading.error is not None:
-        return reject(cursor, reading.error, reading.repairs)
+    asked = _asked(book, node, "returns", state, cursor, values)
+    if not isinstance(asked, tuple):
+        return asked
+    form, reading = asked
     value = form.labels.values[form.index(reading)] if form.labels is not None else reading.value
     return StoreValue(node.writes or node.step.id, value, repairs=reading.repairs)
 
 
 def _answer(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
-    form = form_of(book, node, "answer", state, values)
-    reading = _reading(form, cursor, values)
-    if reading is None:
-        return AskModel("answer", request_of(book, node, form, state, values), node.step.model)
-    if reading.error is not None:
-        return reject(cursor, reading.error, reading.repairs)
+    asked = _asked(book, node, "answer", state, cursor, values)
+    if not isinstance(asked, tuple):
+        return asked
+    _, reading = asked
     return StoreValue(node.writes or node.step.id, reading.value, repairs=reading.repairs)
 
 
@@ -181,14 +175,12 @@ def _free(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
         return None
     if cursor.tool is not None and not cursor.done and cursor.error is None and cursor.reply is None:
         return _free_call(book, node, state, cursor, values)
-    form = form_of(book, node, "free", state, values)
-    reading = _reading(form, cursor, values)
-    if reading is None and len(state.transcript) >= FREE_EXCHANGES:
+    if cursor.reply is None and len(state.transcript) >= FREE_EXCHANGES:
         return FailStep(_error(book, node, "exchanges", TOO_LONG, str(FREE_EXCHANGES)))
-    if reading is None:
-        return AskModel("free", request_of(book, node, form, state, values), node.step.model)
-    if reading.error is not None:
-        return reject(cursor, reading.error, reading.repairs)
+    asked = _asked(book, node, "free", state, cursor, values)
+    if not isinstance(asked, tuple):
+        return asked
+    _, reading = asked
     if reading.action == FINISH:
         return _finish(book, node, cursor, cast("dict[str, Json]", reading.value), reading.repairs)
     tool = next(spec for spec in book.machine.tools.values() if alias(spec.name) == reading.action)
@@ -220,9 +212,20 @@ def _free_call(book: Book, node: Node, state: State, cursor: Cursor, values: Val
     return _call(book, node, tool, state, cursor, values)
 
 
-def _reading(form: Form, cursor: Cursor, values: Values) -> Reading | None:
-    """What the reply at hand says, with true values: those are what schemas, tools and expressions are for."""
-    return None if cursor.reply is None else read_reply(form.to_read, values.reply(cursor.reply))
+def _asked(
+    book: Book, node: Node, purpose: Purpose, state: State, cursor: Cursor, values: Values
+) -> tuple[Form, Reading] | Decision:
+    """What the reply at hand says, with true values (those are what schemas, tools and expressions are for).
+
+    Where there is no reply, the question to ask; where it says nothing legal, its refusal.
+    """
+    form = form_of(book, node, purpose, state, values)
+    if cursor.reply is None:
+        return AskModel(purpose, request_of(book, node, form, state, values), node.step.model)
+    reading = read_reply(form.to_read, values.reply(cursor.reply))
+    if reading.error is not None:
+        return reject(cursor, reading.error, reading.repairs)
+    return form, reading
 
 
 def _render(book: Book, template: Any, state: State, convert: Callable[[Any], Json]) -> Json:
