@@ -193,7 +193,7 @@ async def test_a_cancelled_call_returns_at_once_and_the_next_one_works(model: Mo
     if isinstance(model, ScriptedModel):
         return  # it never waits
     call = asyncio.create_task(model.complete(LONG))
-    await asyncio.sleep(0.3)
+    await asyncio.wait([call], timeout=0.3)
     began = time.monotonic()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):

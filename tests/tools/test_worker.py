@@ -50,13 +50,16 @@ async def test_waiting_counts_and_what_was_not_called_has_not_acted(gate: thread
     @tool(name="t.wait", effect="write")
     def wait(n: int) -> None:
         called.append(n)
+        begun.release()
         gate.wait()
 
+    begun = threading.Semaphore(0)
     source = FunctionSource([wait])
     source._workers = Workers(most=2)
     clock = asyncio.get_running_loop().time
     first = [asyncio.create_task(source.call("t.wait", {"n": n}, key="k", seconds=5)) for n in range(2)]
-    await asyncio.sleep(0.05)
+    for _ in first:
+        await asyncio.to_thread(begun.acquire)
     began = clock()
     third = await source.call("t.wait", {"n": 2}, key="k", seconds=0.1)
     assert clock() - began < 1
@@ -70,8 +73,15 @@ async def test_waiting_counts_and_what_was_not_called_has_not_acted(gate: thread
 
 async def test_the_time_of_a_call_begins_before_it_waits(gate: threading.Event) -> None:
     workers = Workers(most=1)
-    first = asyncio.create_task(workers.run(lambda: time.sleep(0.2), 5, interrupt=False))
-    await asyncio.sleep(0.05)
+    begun, free = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        begun.set()
+        free.wait(5)
+
+    first = asyncio.create_task(workers.run(hold, 5, interrupt=False))
+    await asyncio.to_thread(begun.wait)
+    asyncio.get_running_loop().call_later(0.2, free.set)
     began = asyncio.get_running_loop().time()
     with pytest.raises(OutOfTime):
         await workers.run(gate.wait, 0.4, interrupt=False)
