@@ -160,7 +160,9 @@ class Driver:
 
     def principal(self, state: State) -> Principal:
         """Who the run acts for, as policies see it."""
-        return state.principal.model_copy(update={"id": str(self.values.true(state.principal.id))})
+        known = state.principal
+        true = str(self.values.true(known.id))
+        return known if true == known.id else known.model_copy(update={"id": true})
 
     def redact_error(self, error: ErrorData) -> ErrorData:
         """An error as it may be written."""
@@ -232,7 +234,7 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
         ModelReplied(
             text=written_text(driver.around.redactor, reply.text),
             name=None if reply.name is None else driver.redact_mixed(reply.name),
-            extra=tuple(driver.redact_mixed(name) for name in reply.extra),
+            extra=tuple(driver.redact_mixed(name) for name in reply.extra) if reply.extra else (),
             confidence=None if reply.confidence is None else round(reply.confidence, 6),
             usage=reply.usage,
             ms=int((time.perf_counter() - began) * 1000),
