@@ -27,7 +27,7 @@ demo: .venv/.demo-stamp
 	@echo "== what happened, from the log"
 	@$(BIN)/sopwith trace
 
-test: .venv/.dev-stamp
+test: .venv/.bench-stamp
 	@$(BIN)/python -m pytest -q -m "not slow" $(PYTEST)
 
 test-slow: .venv/.bench-stamp
