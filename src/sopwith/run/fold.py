@@ -109,7 +109,7 @@ def _phase_entered(state: State, event: Event, body: PhaseEntered) -> None:
 
 
 def _screened(state: State, event: Event, body: RequestScreened) -> None:
-    _set(state, screened=body.verdict)
+    _set(state, screened=body.verdict, screen_rule=body.rule)
 
 
 def _selected(state: State, event: Event, body: ProcedureSelected) -> None:

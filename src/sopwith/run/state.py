@@ -134,6 +134,8 @@ class State(_Changed):
     step_waited: int = 0
     suspended_at: int | None = None
     screened: str | None = None
+    screen_rule: str | None = None
+    """The rule for requests that the request met."""
     selected: bool = False
     bound: bool = False
     inputs: Mapping[str, Json] = field(default_factory=dict[str, Any])
