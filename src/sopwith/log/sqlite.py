@@ -8,6 +8,7 @@ them in words.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import sqlite3
 import time
@@ -158,9 +159,9 @@ class SqliteLog:
                 return
             self._open = None
             try:
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            except sqlite3.Error:
-                pass  # the next one to open the file does it
+                # Where it cannot be done now, the next one to open the file does it.
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
             finally:
                 self._cursor.close()
                 self._connection.close()
