@@ -21,6 +21,8 @@ def _lines(name: str) -> list[dict[str, Any]]:
 
 ARTICLES = {a["id"]: a for lang in ("zh", "en") for a in _lines(f"knowledge/articles.{lang}.jsonl")}
 TICKETS = _lines("tickets.jsonl")
+SECOND = _lines("tickets_second.jsonl")
+SETS = pytest.mark.parametrize("tickets", [TICKETS, SECOND], ids=["first", "second"])
 WORKED = _lines("worked.jsonl")
 
 
@@ -51,29 +53,34 @@ def test_titles_and_steps_are_not_repeated() -> None:
     assert counts.most_common(1)[0][1] == 1
 
 
-def test_there_are_at_least_60_tickets_30_in_each_language() -> None:
-    languages = Counter(t["lang"] for t in TICKETS)
+@SETS
+def test_there_are_at_least_60_tickets_30_in_each_language(tickets: list[dict[str, Any]]) -> None:
+    languages = Counter(t["lang"] for t in tickets)
     assert languages["zh"] >= 30
     assert languages["en"] >= 30
-    assert len({t["id"] for t in TICKETS}) == len(TICKETS)
+    assert len({t["id"] for t in tickets}) == len(tickets)
 
 
-def test_about_sixty_percent_of_the_tickets_are_completed() -> None:
-    outcomes = Counter(t["outcome"] for t in TICKETS)
+@SETS
+def test_about_sixty_percent_of_the_tickets_are_completed(tickets: list[dict[str, Any]]) -> None:
+    outcomes = Counter(t["outcome"] for t in tickets)
     assert set(outcomes) == {"completed", "escalated", "denied"}
-    assert 0.55 <= outcomes["completed"] / len(TICKETS) <= 0.65
+    assert 0.55 <= outcomes["completed"] / len(tickets) <= 0.65
     assert outcomes["denied"] >= 10
 
 
-def test_every_category_is_a_tenth_of_the_tickets_or_more_in_each_language() -> None:
-    kinds = Counter((t["lang"], t["category"]) for t in TICKETS)
+@SETS
+def test_every_category_is_a_tenth_of_the_tickets_or_more_in_each_language(
+    tickets: list[dict[str, Any]],
+) -> None:
+    kinds = Counter((t["lang"], t["category"]) for t in tickets)
     assert {category for _, category in kinds} == CATEGORIES
     for lang in ("zh", "en"):
-        total = sum(1 for t in TICKETS if t["lang"] == lang)
+        total = sum(1 for t in tickets if t["lang"] == lang)
         assert all(kinds[lang, category] >= total / 10 for category in CATEGORIES)
 
 
-@pytest.mark.parametrize("ticket", [*TICKETS, *WORKED], ids=lambda t: t["id"])
+@pytest.mark.parametrize("ticket", [*TICKETS, *SECOND, *WORKED], ids=lambda t: t["id"])
 def test_a_label_can_be_resolved(ticket: dict[str, Any]) -> None:
     assert ticket["category"] in CATEGORIES
     assert bool(ticket["article"]) == (ticket["outcome"] == "completed")
@@ -82,8 +89,9 @@ def test_a_label_can_be_resolved(ticket: dict[str, Any]) -> None:
         assert ARTICLES[id]["category"] == ticket["category"]
 
 
-def test_the_hard_kinds_of_ticket_are_there_in_both_languages() -> None:
-    tags = {(t["lang"], tag) for t in TICKETS for tag in t["tags"]}
+@SETS
+def test_the_hard_kinds_of_ticket_are_there_in_both_languages(tickets: list[dict[str, Any]]) -> None:
+    tags = {(t["lang"], tag) for t in tickets for tag in t["tags"]}
     wanted = (
         "empty",
         "long",
@@ -96,17 +104,22 @@ def test_the_hard_kinds_of_ticket_are_there_in_both_languages() -> None:
         "password",
     )
     assert {(lang, tag) for lang in ("zh", "en") for tag in wanted} <= tags
-    assert all(not t["text"].strip() for t in TICKETS if "empty" in t["tags"])
-    assert all(20_000 <= len(t["text"]) <= 21_000 for t in TICKETS if "long" in t["tags"])
+    assert all(not t["text"].strip() for t in tickets if "empty" in t["tags"])
+    assert all(20_000 <= len(t["text"]) <= 21_000 for t in tickets if "long" in t["tags"])
 
 
 def test_tickets_are_not_copies_of_an_article() -> None:
     told = {text for a in ARTICLES.values() for text in (a["title"], *a["symptoms"])}
-    assert not told & {t["text"] for t in (*TICKETS, *WORKED)}
+    assert not told & {t["text"] for t in (*TICKETS, *SECOND, *WORKED)}
 
 
-def test_worked_tickets_are_balanced_and_outside_the_labelled_set() -> None:
-    assert not {t["text"] for t in WORKED} & {t["text"] for t in TICKETS}
+def test_the_two_sets_share_no_ticket() -> None:
+    assert not {t["id"] for t in TICKETS} & {t["id"] for t in SECOND}
+    assert not {t["text"] for t in TICKETS if t["text"].strip()} & {t["text"] for t in SECOND}
+
+
+def test_worked_tickets_are_balanced_and_outside_the_labelled_sets() -> None:
+    assert not {t["text"] for t in WORKED} & {t["text"] for t in (*TICKETS, *SECOND)}
     kinds = Counter((t["lang"], t["category"]) for t in WORKED)
     assert len(kinds) == 8
     assert len(set(kinds.values())) == 1
