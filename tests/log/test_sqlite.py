@@ -287,7 +287,7 @@ async def test_a_damaged_file_says_so(log: SqliteLog, path: Path) -> None:
 
 async def test_an_event_of_a_newer_kind_says_so(log: SqliteLog, path: Path) -> None:
     await log.append("r1", [event(1)])
-    sql(path, "UPDATE name SET text = 'guidance.given' WHERE text = 'call.finished'")
+    sql(path, "UPDATE batch SET envelopes = json_set(envelopes, '$[0][4]', 'guidance.given')")
     with pytest.raises(LogError, match=r"guidance\.given") as caught:
         await log.read("r1")
     assert "upgrade" in caught.value.hint.en
@@ -299,24 +299,65 @@ async def test_an_event_of_a_newer_kind_says_so(log: SqliteLog, path: Path) -> N
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE event SET body = CAST('{\"value\":[9]}' AS BLOB) WHERE id & 255 = 3",
-        "UPDATE event SET body = CAST('{}}' AS BLOB) WHERE id & 255 = 3",
-        "UPDATE event SET after = after + 1 WHERE id & 255 = 3",
-        "UPDATE event SET cause = NULL WHERE id & 255 = 3",
-        "UPDATE event SET step = NULL WHERE id & 255 = 3",
-        "UPDATE event SET phase = 999 WHERE id & 255 = 3",
-        "UPDATE event SET phase = kind WHERE id & 255 = 3",
-        "UPDATE event SET hash = zeroblob(32) WHERE id & 255 = 3",
-        "DELETE FROM event WHERE id & 255 = 3",
+        "bodies = CAST(replace(CAST(bodies AS TEXT), '[3]', '[9]') AS BLOB)",
+        "bodies = CAST(replace(CAST(bodies AS TEXT), '[3]}', '[3}}') AS BLOB)",
+        "envelopes = json_set(envelopes, '$[2][0]', 9)",
+        "envelopes = json_set(envelopes, '$[2][1]', 'NOWHERE')",
+        "envelopes = json_set(envelopes, '$[2][1]', 'PLAN')",
+        "envelopes = json_set(envelopes, '$[2][2]', NULL)",
+        "envelopes = json_set(envelopes, '$[2][3]', NULL)",
+        "envelopes = json_set(envelopes, '$[2][4]', 'value.stored')",
+        "envelopes = json_set(envelopes, '$[2][5]', '0')",
+        "envelopes = json_set(envelopes, '$[2]', 7)",
+        "hashes = substr(hashes, 1, 64) || zeroblob(32) || substr(hashes, 97)",
     ],
 )
 async def test_a_changed_event_is_found(log: SqliteLog, path: Path, change: str) -> None:
     await log.append("r1", [event(seq) for seq in range(1, 6)])
-    sql(path, change)
+    sql(path, f"UPDATE batch SET {change}")
     with pytest.raises(LogDamaged, match="event 3 of run r1"):
         await log.read("r1")
-    if "hash" not in change and "DELETE" not in change:
+    if "hash" not in change:
         assert [e.seq for e in await log.read("r1", after=3)] == [4, 5]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM batch WHERE id & 255 = 3",
+        "UPDATE batch SET id = id + 8 WHERE id & 255 = 3",
+        "UPDATE batch SET envelopes = '[' WHERE id & 255 = 3",
+        "UPDATE batch SET envelopes = '{}' WHERE id & 255 = 3",
+        "UPDATE batch SET envelopes = json_remove(envelopes, '$[0]') WHERE id & 255 = 3",
+        "UPDATE batch SET hashes = zeroblob(0) WHERE id & 255 = 3",
+        "UPDATE batch SET hashes = substr(hashes, 1, 32) WHERE id & 255 = 3",
+    ],
+)
+async def test_a_changed_batch_is_found(log: SqliteLog, path: Path, change: str) -> None:
+    for seq in (1, 3, 5, 7):
+        await log.append("r1", [event(seq), event(seq + 1)])
+    sql(path, change)
+    with pytest.raises(LogDamaged, match=r"event [345] of run r1"):
+        await log.read("r1")
+    with pytest.raises(LogDamaged, match=r"event [345] of run r1"):
+        await log.read("r1", after=1)
+
+
+async def test_events_are_read_from_the_middle_of_a_batch(log: SqliteLog) -> None:
+    await log.append("r1", [event(seq) for seq in range(1, 6)])
+    await log.append("r1", [event(seq) for seq in range(6, 9)])
+    for after in range(10):
+        assert [e.seq for e in await log.read("r1", after)] == list(range(after + 1, 9))
+
+
+async def test_who_has_read_what_another_wrote_may_go_on(log: SqliteLog, path: Path) -> None:
+    other = SqliteLog(path)
+    await log.append("r1", [event(1)])
+    await other.append("r1", [event(2), event(3)])
+    assert len(await log.read("r1")) == 3
+    await log.append("r1", [event(4)])
+    assert [e.seq for e in await other.read("r1")] == [1, 2, 3, 4]
+    await other.close()
 
 
 @pytest.mark.parametrize("change", ["UPDATE run SET task = 'mine'", "UPDATE run SET started_at = 5"])

@@ -34,18 +34,29 @@ def link(previous: bytes, event: Event, body: bytes) -> bytes:
     return links(previous, (event,), (body,))[0]
 
 
-def links(previous: bytes, events: Sequence[Event], bodies: Sequence[bytes]) -> list[bytes]:
-    """The hashes of consecutive events of one run and task, each after the one before."""
+def words(events: Iterable[Event]) -> list[str]:
+    """The part of each envelope that is text: `"phase","step",cause,"kind"`."""
+    return [
+        f'{_PHASES[phase]},{_quoted(step)},{"null" if cause is None else cause},"{body.kind}"'
+        for (_, _, _, _, phase, step, cause, body, _) in events
+    ]
+
+
+def links(
+    previous: bytes, events: Sequence[Event], bodies: Sequence[bytes], told: Sequence[str] | None = None
+) -> list[bytes]:
+    """The hashes of consecutive events of one run and task, each after the one before.
+
+    `told` are their `words`, where they are known already.
+    """
     if not events:
         return []
+    told = words(events) if told is None else told
     start = f"[{_quoted(events[0].task)},{_quoted(events[0].run)},"
     hashes: list[bytes] = []
-    for (_, _, seq, at, phase, step, cause, content, _), body in zip(events, bodies, strict=True):
-        envelope = (
-            f"{start}{seq},{at},{_PHASES[phase]},{_quoted(step)},"
-            f'{"null" if cause is None else cause},"{content.kind}"]'
-        )
-        previous = sha256(b"%b%b%b" % (previous, envelope.encode(), body)).digest()
+    for event, body, text in zip(events, bodies, told, strict=True):
+        envelope = f"{start}{event[2]},{event[3]},{text}]".encode()
+        previous = sha256(b"%b%b%b" % (previous, envelope, body)).digest()
         hashes.append(previous)
     return hashes
 

@@ -1,21 +1,25 @@
 """The event log in one SQLite file (WAL), used inline: a thread would cost more than the append.
 
-Tables: `run` (one row a run), `name` (kinds, phases and steps, each text once), `event` (one row an event,
-keyed by one integer made of the run's number and the seq), `blob` (bytes by digest). The view `events` shows
-them in words.
+Tables: `run` (one row a run), `batch` (one row for the events that were appended together, keyed by one integer made
+of the run's number and the seq of the first), `blob` (bytes by digest). The view `events` shows events one by one.
+
+A row of `batch` holds the hashes of its events (32 bytes each), their envelopes as a JSON array of `[microseconds since
+the run's start, phase, step, cause, kind, where its body begins, its length]`, and the bodies in a row, byte for byte.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import random
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, cast
 
 from sopwith.errors import LogError, Text
 from sopwith.ir.event import Event, Phase
@@ -24,55 +28,30 @@ from sopwith.log.port import RunRow
 from sopwith.log.sqlite_file import LAST_SEQ, RUN_BITS, failure, is_busy, open_file
 from sopwith.log.status import MARKS, procedure_of, status_after
 
-_INSERT = "INSERT INTO event VALUES (?,?,?,?,?,?,?,?)"
-_HEAD = "SELECT id, hash FROM event WHERE id > ? AND id <= ? ORDER BY id DESC LIMIT 1"
-_READ = f"""SELECT id & {LAST_SEQ}, after, phase, step, cause, kind, body, hash FROM event
-WHERE id >= ? AND id <= ? ORDER BY id"""
-_RUNS = f"""SELECT run, task, procedure_id, status, e.id & {LAST_SEQ}, started_at, started_at + e.after
-FROM run r JOIN event e ON e.id = (
-  SELECT max(id) FROM event WHERE id > r.number << {RUN_BITS} AND id <= (r.number << {RUN_BITS}) + {LAST_SEQ})
-ORDER BY r.number DESC LIMIT ?"""
+_INSERT = "INSERT INTO batch VALUES (?,?,?,?)"
+_LAST_OF = f"""(SELECT max(id) FROM batch
+  WHERE id > r.number << {RUN_BITS} AND id <= (r.number << {RUN_BITS}) + {LAST_SEQ})"""
+_LAST_SEQ = f"(b.id & {LAST_SEQ}) + length(b.hashes) / 32 - 1"
+_FIND = f"""SELECT number, task, started_at, {_LAST_SEQ}, CAST(substr(hashes, -32) AS BLOB)
+FROM run r LEFT JOIN batch b ON b.id = {_LAST_OF} WHERE run = ?"""
+# As bytes, whatever somebody has put there: text would be decoded before it is checked.
+_READ = f"""SELECT id & {LAST_SEQ}, CAST(hashes AS BLOB), CAST(envelopes AS BLOB), CAST(bodies AS BLOB) FROM batch
+WHERE id >= (SELECT max(id) FROM batch WHERE id > ?1 AND id <= ?1 + ?2) AND id <= ?1 + {LAST_SEQ} ORDER BY id"""
+_RUNS = f"""SELECT run, task, procedure_id, status, {_LAST_SEQ}, started_at,
+  started_at + (envelopes ->> '$[#-1][0]')
+FROM run r JOIN batch b ON b.id = {_LAST_OF} ORDER BY r.number DESC LIMIT ?"""
+_KNOWN_BLOBS = 1024
 
 
-class _Entry(NamedTuple):
-    """What does not change about a run: where its rows begin, its task, and when it started."""
+@dataclass(slots=True)
+class _Entry:
+    """What is known of a run: where its rows begin, its task, when it started, its last event and that one's hash."""
 
     base: int
     task: str
     started_at: int
-
-
-class _Names(dict[str | None, int]):
-    """Texts as numbers, each stored once; a new one is stored in the running transaction."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        super().__init__({None: None})  # type: ignore[dict-item]
-        self._connection = connection
-
-    def __missing__(self, text: str) -> int:
-        text = str(text)
-        row = self._connection.execute("SELECT number FROM name WHERE text = ?", (text,)).fetchone()
-        if row is None:
-            row = self._connection.execute(
-                "INSERT INTO name (text) VALUES (?) RETURNING number", (text,)
-            ).fetchone()
-        self[text] = row[0]
-        return row[0]
-
-
-class _Texts(dict[int | None, str]):
-    """The texts of numbers."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        super().__init__({None: None})  # type: ignore[dict-item]
-        self._connection = connection
-
-    def __missing__(self, number: int) -> str:
-        row = self._connection.execute("SELECT text FROM name WHERE number = ?", (number,)).fetchone()
-        if row is None:
-            raise KeyError(number)
-        self[number] = row[0]
-        return row[0]
+    last: int = 0
+    head: bytes = chain.GENESIS
 
 
 class SqliteLog:
@@ -192,51 +171,52 @@ class SqliteLog:
                 raise
 
     def _insert(self, run: str, events: Sequence[Event], bodies: Sequence[bytes]) -> bytes | None:
-        """The events as rows, after what is stored already. Returns the last hash."""
-        entry = self._runs.get(run) or self._find(run)
-        last, head = 0, chain.GENESIS
-        if entry is not None:
-            row = self._cursor.execute(_HEAD, (entry.base, entry.base + LAST_SEQ)).fetchone()
-            if row is not None:
-                last, head = row[0] - entry.base, row[1]
-        batch.check(run, entry.task if entry else None, last, events)
+        """The events as one row, after what is stored already. Returns the last hash.
+
+        Who has taken the run further since it was last looked at has stored a row with the key of this one.
+        """
+        entry = self._runs.get(run)
+        if entry is None or not events or events[0].seq != entry.last + 1:
+            entry = self._find(run)
+        batch.check(run, entry.task if entry else None, entry.last if entry else 0, events)
         if not events:
-            return head if last else None
+            return entry.head if entry and entry.last else None
         if entry is None:
             entry = self._start(run, events)
-        base, _, started_at = entry
-        names = self._names
-        hashes = chain.links(head, events, bodies)
-        rows: list[tuple[int, int, int, int, int | None, int, bytes, bytes]] = []
-        marked = False
-        for (_, _, seq, at, phase, step, cause, content, _), body, own in zip(
-            events, bodies, hashes, strict=True
-        ):
-            kind = content.kind
-            rows.append(
-                (base + seq, at - started_at, names[phase], names[step], cause, names[kind], body, own)
-            )
-            if kind in MARKS:
-                marked = True
-        if rows[-1][0] - base > LAST_SEQ:
+        if entry.last + len(events) > LAST_SEQ:
             raise _too_long(run)
-        self._cursor.executemany(_INSERT, rows)
-        if marked:
-            self._mark(run, events)
-        return hashes[-1]
+        told = chain.words(events)
+        hashes = chain.links(entry.head, events, bodies, told)
+        envelopes = _envelopes(entry.started_at, events, bodies, told)
+        row = (entry.base + entry.last + 1, b"".join(hashes), envelopes, b"".join(bodies))
+        try:
+            self._cursor.execute(_INSERT, row)
+        except sqlite3.IntegrityError:
+            entry = self._find(run)
+            batch.check(run, entry.task if entry else None, entry.last if entry else 0, events)
+            raise
+        entry.last += len(events)
+        entry.head = hashes[-1]
+        if not MARKS.isdisjoint([event.body.kind for event in events]):
+            self._mark(run, entry, events)
+        return entry.head
 
     def _insert_blobs(self, blobs: Sequence[tuple[bytes, bytes]]) -> None:
         for key, data in blobs:
+            if key in self._blobs:
+                continue
             if self._cursor.execute("INSERT OR IGNORE INTO blob VALUES (?,?)", (key, data)).rowcount == 1:
                 batch.check_blob(key.hex(), data)
+            if len(self._blobs) < _KNOWN_BLOBS:
+                self._blobs.add(key)
 
     def _find(self, run: str) -> _Entry | None:
-        found = self._cursor.execute(
-            "SELECT number, task, started_at FROM run WHERE run = ?", (run,)
-        ).fetchone()
+        found = self._cursor.execute(_FIND, (run,)).fetchone()
         if found is None:
             return None
-        entry = self._runs[run] = _Entry(found[0] << RUN_BITS, found[1], found[2])
+        number, task, started_at, last, head = found
+        entry = _Entry(number << RUN_BITS, task, started_at, last or 0, head or chain.GENESIS)
+        self._runs[run] = entry
         return entry
 
     def _start(self, run: str, events: Sequence[Event]) -> _Entry:
@@ -249,9 +229,12 @@ class SqliteLog:
         entry = self._runs[run] = _Entry(number << RUN_BITS, first.task, first.at)
         return entry
 
-    def _mark(self, run: str, events: Sequence[Event]) -> None:
+    def _mark(self, run: str, entry: _Entry, events: Sequence[Event]) -> None:
         status = status_after(events) or "running"
-        self._cursor.execute("UPDATE run SET status = ?1 WHERE run = ?2 AND status <> ?1", (status, run))
+        number = entry.base >> RUN_BITS
+        self._cursor.execute(
+            "UPDATE run SET status = ?1 WHERE number = ?2 AND status <> ?1", (status, number)
+        )
         if status not in ("running", "suspended"):
             self._runs.pop(run, None)
 
@@ -260,36 +243,27 @@ class SqliteLog:
         entry = self._runs.get(run) or self._find(run)
         if entry is None:
             return []
-        base, task, started_at = entry
-        rows = self._cursor.execute(_READ, (base + after, base + LAST_SEQ)).fetchall()
-        head = chain.GENESIS
-        if after and rows and rows[0][0] == after:
-            head = rows.pop(0)[-1]
+        rows = self._cursor.execute(_READ, (entry.base, min(max(after, 1), LAST_SEQ))).fetchall()
         events: list[Event] = []
-        for expected, (seq, since, phase, step, cause, kind, data, own) in enumerate(rows, after + 1):
-            if seq != expected:
+        head = chain.GENESIS
+        expected = 1
+        for first, hashes, envelopes, bodies in rows:
+            own = [hashes[i : i + 32] for i in range(0, len(hashes), 32)]
+            if first <= after:  # the first row: the hash of event `after` is the one before
+                expected = first
+            if first != expected or not own:
                 raise batch.damaged(run, expected)
-            body = batch.decode(run, seq, self._text(run, seq, kind), data)
-            place = self._phase(run, seq, phase)
-            name = self._text(run, seq, step)
-            event = Event(task, run, seq, started_at + since, place, name, cause, body, own.hex())
-            head = chain.link(head, event, data)
-            if head != own:
-                raise batch.damaged(run, seq)
-            events.append(event)
+            skipped = max(0, min(after + 1 - first, len(own)))
+            if skipped:
+                head = own[skipped - 1]
+            for i, stored in enumerate(_envelopes_of(run, first, envelopes, len(own))[skipped:], skipped):
+                event, body = _event(run, entry, first + i, stored, bodies, own[i])
+                head = chain.link(head, event, body)
+                if head != own[i]:
+                    raise batch.damaged(run, first + i)
+                events.append(event)
+            expected = first + len(own)
         return events
-
-    def _phase(self, run: str, seq: int, number: int) -> Phase:
-        try:
-            return Phase(self._text(run, seq, number))
-        except ValueError:
-            raise batch.damaged(run, seq) from None
-
-    def _text(self, run: str, seq: int, number: int) -> str:
-        try:
-            return self._texts[number]
-        except KeyError:
-            raise batch.damaged(run, seq) from None
 
     def _roll_back(self) -> None:
         self._forget()  # what was learned in the transaction may be gone
@@ -298,8 +272,7 @@ class SqliteLog:
 
     def _forget(self) -> None:
         self._runs: dict[str, _Entry] = {}
-        self._names = _Names(self._connection)
-        self._texts = _Texts(self._connection)
+        self._blobs: set[bytes] = set()
 
     def _check_open(self) -> None:
         if self._open is None:
@@ -311,3 +284,36 @@ def _too_long(run: str) -> LogError:
         Text(f"run {run} has more than {LAST_SEQ} events", f"运行 {run} 的事件超过 {LAST_SEQ} 个"),
         Text("split the work over several runs", "请把工作拆分到多个运行中"),
     )
+
+
+def _envelopes(start: int, events: Sequence[Event], bodies: Sequence[bytes], told: Sequence[str]) -> str:
+    """The envelopes of a batch as they are stored."""
+    parts: list[str] = []
+    place = 0
+    for event, body, words in zip(events, bodies, told, strict=True):
+        parts.append(f"[{event[3] - start},{words},{place},{len(body)}]")
+        place += len(body)
+    return f"[{','.join(parts)}]"
+
+
+def _envelopes_of(run: str, first: int, stored: bytes, count: int) -> list[Any]:
+    """The inverse of `_envelopes`. Raises `LogDamaged` where it is not one envelope a hash."""
+    try:
+        found = json.loads(stored)
+    except ValueError:
+        raise batch.damaged(run, first) from None
+    if not isinstance(found, list) or len(found := cast("list[Any]", found)) != count:
+        raise batch.damaged(run, first)
+    return found
+
+
+def _event(run: str, entry: _Entry, seq: int, stored: Any, bodies: bytes, own: bytes) -> tuple[Event, bytes]:
+    """An event out of its batch, and the bytes of its body."""
+    try:
+        since, phase, step, cause, kind, place, length = stored
+        data = bodies[place : place + length]
+        body = batch.decode(run, seq, kind, data)
+        at = entry.started_at + since
+        return Event(entry.task, run, seq, at, Phase(phase), step, cause, body, own.hex()), data
+    except (TypeError, ValueError):
+        raise batch.damaged(run, seq) from None

@@ -15,27 +15,26 @@ VERSION = 1
 """The version of the tables, kept as `user_version` in the header of the file."""
 
 RUN_BITS = 24
-"""An event's row id is its run's number, shifted by so many bits, plus its seq."""
+"""A batch's row id is its run's number, shifted by so many bits, plus the seq of its first event."""
 
 LAST_SEQ = (1 << RUN_BITS) - 1
 
-# One integer key a row keeps long bodies out of overflow pages, which a WITHOUT ROWID table does not.
+# The hashes come first: what follows them may lie in overflow pages, which finding the last hash need not read.
 _TABLES = f"""
 CREATE TABLE run (
   number INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, task TEXT NOT NULL, procedure_id TEXT NOT NULL,
   status TEXT NOT NULL, started_at INTEGER NOT NULL
 );
-CREATE TABLE name (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
-CREATE TABLE event (
-  id INTEGER PRIMARY KEY, after INTEGER NOT NULL, phase INTEGER NOT NULL, step INTEGER, cause INTEGER,
-  kind INTEGER NOT NULL, body BLOB NOT NULL, hash BLOB NOT NULL
+CREATE TABLE batch (
+  id INTEGER PRIMARY KEY, hashes BLOB NOT NULL, envelopes TEXT NOT NULL, bodies BLOB NOT NULL
 );
 CREATE TABLE blob (digest BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
 CREATE VIEW events AS
-  SELECT r.task, r.run, e.id & {LAST_SEQ} AS seq, r.started_at + e.after AS at, p.text AS phase,
-         s.text AS step, e.cause, k.text AS kind, CAST(e.body AS TEXT) AS data, lower(hex(e.hash)) AS hash
-  FROM event e JOIN run r ON r.number = e.id >> {RUN_BITS} JOIN name p ON p.number = e.phase
-  JOIN name k ON k.number = e.kind LEFT JOIN name s ON s.number = e.step;
+  SELECT r.task, r.run, (b.id & {LAST_SEQ}) + e.key AS seq, r.started_at + (e.value ->> 0) AS at,
+         e.value ->> 1 AS phase, e.value ->> 2 AS step, e.value ->> 3 AS cause, e.value ->> 4 AS kind,
+         CAST(substr(b.bodies, 1 + (e.value ->> 5), (e.value ->> 6)) AS TEXT) AS data,
+         lower(hex(substr(b.hashes, 1 + 32 * e.key, 32))) AS hash
+  FROM batch b JOIN run r ON r.number = b.id >> {RUN_BITS} JOIN json_each(b.envelopes) e;
 """
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
