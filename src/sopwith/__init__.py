@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sopwith.log.sqlite import SqliteLog
     from sopwith.models.connect import connect
     from sopwith.run.engine import Engine
-    from sopwith.tools.function import ToolError, tool
+    from sopwith.tools.declaration import ToolError, tool
 
 __version__ = "0.1.0"
 
@@ -39,13 +39,13 @@ _HOMES = {
     "SopwithError": "sopwith.errors",
     "SqliteLog": "sopwith.log.sqlite",
     "Step": "sopwith.ir.procedure",
-    "ToolError": "sopwith.tools.function",
+    "ToolError": "sopwith.tools.declaration",
     "ToolSpec": "sopwith.ir.tool",
     "UserError": "sopwith.errors",
     "check": "sopwith.lang.check",
     "connect": "sopwith.models.connect",
     "read": "sopwith.lang.read",
-    "tool": "sopwith.tools.function",
+    "tool": "sopwith.tools.declaration",
 }
 
 __all__ = [

@@ -164,6 +164,14 @@ async def test_a_write_past_its_time_is_unknown(source: ToolSource) -> None:
     assert result.error is not None and result.error.code == "timeout"
 
 
+async def test_nobody_is_sure_about_a_call_that_cannot_be_asked_about(source: ToolSource) -> None:
+    specs = {spec.name: spec for spec in await source.specs()}
+    for name in ("odd.stall_write", "odd.nonsense"):
+        assert name not in specs or not specs[name].reconcilable
+        found = await source.reconcile(name, {}, key="k", seconds=AMPLE)
+        assert (found.happened, found.value) == (None, None) and found.reason
+
+
 async def test_a_cancelled_call_is_cancelled(source: ToolSource) -> None:
     await source.specs()
     call = asyncio.create_task(source.call("odd.stall", {}, key="k", seconds=AMPLE))

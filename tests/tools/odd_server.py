@@ -21,6 +21,12 @@ NODE = {
 }
 NOTHING = {"type": "object", "properties": {}}
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+TRANSFER = {
+    "type": "object",
+    "properties": {"amount": {"type": "integer"}, "lose": {"type": "boolean"}, "key": {"type": "string"}},
+    "required": ["amount", "key"],
+}
+FOUND = {"type": "object", "properties": {"amounts": {"type": "array", "items": {"type": "integer"}}}}
 
 
 def tool(name, schema=NOTHING, output=None, **more):
@@ -47,11 +53,14 @@ TOOLS = [
     tool("die"),
     tool("die_write"),
     tool("../../etc/x"),
+    tool("transfer", TRANSFER),
+    tool("find_transfer", {"type": "object", "properties": {"reference": {"type": "string"}}}, FOUND),
+    tool("meta"),
     {"name": "no_schema", "description": "it has no input schema"},
     tool("bad_schema", {"type": "object", "properties": {"a": {"type": "nonsense"}}}),
     tool("far_schema", {"type": "object", "properties": {"a": {"$ref": "other.json#/a"}}}),
 ]
-state = {"count": 0}
+state = {"count": 0, "transfers": {}, "meta": None}
 
 
 def text(*parts, **more):
@@ -91,6 +100,14 @@ def call(name, arguments):
         case "die" | "die_write":
             print("about to die 再见", file=sys.stderr, flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
+        case "transfer":
+            state["transfers"][arguments["key"]] = arguments["amount"]
+            return None if arguments.get("lose") else text(f"transferred {arguments['amount']}")
+        case "find_transfer":
+            found = [amount for key, amount in state["transfers"].items() if key == arguments["reference"]]
+            return structured({"amounts": found})
+        case "meta":
+            return text(json.dumps(state["meta"]))
         case "ignore":
             return None
         case _:
@@ -109,6 +126,7 @@ def answer(method, params):
             if path := os.environ.get("JOURNAL"):
                 with pathlib.Path(path).open("a") as journal:
                     journal.write(params["name"] + "\n")
+            state["meta"] = params.get("_meta")
             return call(params["name"], params.get("arguments") or {})
         case _:
             raise LookupError(method)

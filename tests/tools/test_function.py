@@ -81,6 +81,7 @@ async def test_a_spec_says_what_the_decorator_and_the_annotations_say() -> None:
         "effect": Effect.WRITE,
         "idempotent": True,
         "scopes": ("hr:write",),
+        "reconcilable": False,
         "sensitivity": "normal",
         "timeout": 20.0,
     }

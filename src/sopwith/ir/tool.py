@@ -21,8 +21,9 @@ class ToolSpec(BaseModel):
     """A tool as everything but its source sees it.
 
     `name` is `source.tool`; `input_schema` is a JSON Schema of any draft with `type: object`; `output_schema`
-    is None where the source does not declare one. `idempotent` tools may be called again with the same key.
-    `scopes` and `sensitivity` are for policies; `timeout` is in seconds.
+    is None where the source does not declare one. `idempotent` tools may be called again with the same key; of
+    a `reconcilable` one the source can be asked whether a call happened. `scopes` and `sensitivity` are for
+    policies; `timeout` is in seconds.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -33,6 +34,7 @@ class ToolSpec(BaseModel):
     output_schema: dict[str, Json] | None = None
     effect: Effect = Effect.READ
     idempotent: bool = False
+    reconcilable: bool = False
     scopes: tuple[str, ...] = ()
     sensitivity: str = "normal"
     timeout: float | None = None

@@ -1,19 +1,25 @@
 """Tools: Python functions and MCP servers, as one catalogue with one way to call."""
 
 from sopwith.tools.catalogue import Catalogue
-from sopwith.tools.function import FunctionSource, ToolError, tool, tools_of
+from sopwith.tools.declaration import ToolError, tool, tools_of
+from sopwith.tools.function import FunctionSource
 from sopwith.tools.mcp import McpSource
 from sopwith.tools.mcp_config import mcp_sources
 from sopwith.tools.module import load_module
-from sopwith.tools.port import ToolResult, ToolSource
+from sopwith.tools.port import Reconciled, ToolResult, ToolSource
+from sopwith.tools.reconcile import Done, NotDone, Unsure
 
 __all__ = [
     "Catalogue",
+    "Done",
     "FunctionSource",
     "McpSource",
+    "NotDone",
+    "Reconciled",
     "ToolError",
     "ToolResult",
     "ToolSource",
+    "Unsure",
     "load_module",
     "mcp_sources",
     "tool",

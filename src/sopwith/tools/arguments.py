@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from sopwith.errors import Text, UserError
 from sopwith.ir.schema import json_path, validator
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json
@@ -13,6 +14,10 @@ _OPEN = frozenset({
     "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas",
 })  # fmt: skip
 """Keywords by which a schema itself says what else an object may hold."""
+
+
+SAMPLE_KEY = "0" * 32
+"""An idempotency key as the engine makes them: 32 hexadecimal digits."""
 
 
 def problems(spec: ToolSpec, arguments: Json) -> tuple[str, ...]:
@@ -33,6 +38,24 @@ def problems(spec: ToolSpec, arguments: Json) -> tuple[str, ...]:
 
 def _listed(spec: ToolSpec) -> tuple[str, ...]:
     return tuple(cast("dict[str, Json]", spec.input_schema.get("properties", {})))
+
+
+def without_key(schema: dict[str, Json], name: str) -> dict[str, Json]:
+    """`schema` without the argument `name`, which takes the idempotency key. `UserError` where it cannot."""
+    properties = cast("dict[str, Json]", schema["properties"])
+    alone: dict[str, Json] = {**schema, "required": [], "properties": {name: properties[name]}}
+    wrong = validator(alone).problems({name: SAMPLE_KEY})
+    if wrong:
+        raise UserError(
+            Text(f"{name} cannot take the key: {wrong[0]}", f"{name} 不能接收幂等键：{wrong[0]}"),
+            Text("Name another key_argument, or none.", "请改用其他 key_argument，或去掉它。"),
+        )
+    required = cast("list[Json]", schema.get("required", []))
+    left = {
+        "properties": {key: value for key, value in properties.items() if key != name},
+        "required": [key for key in required if key != name],
+    }
+    return {key: left.get(key, value) for key, value in schema.items()}
 
 
 def changes(arguments: dict[str, Json], prepared: dict[str, Json]) -> ErrorData | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from sopwith.errors import Text, UserError
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json, canonical, digest
-from sopwith.tools.port import ToolResult, ToolSource, failed
+from sopwith.tools.port import Reconciled, ToolResult, ToolSource, failed
 
 
 class Catalogue:
@@ -54,6 +54,15 @@ class Catalogue:
         if source is None:
             return failed("unknown_tool", f"there is no tool {name}")
         return await source.call(name, arguments, key=key, seconds=seconds)
+
+    async def reconcile(
+        self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
+    ) -> Reconciled:
+        """Ask a tool's source whether a call happened; see `ToolSource.reconcile`."""
+        source = self._source_of.get(name)
+        if source is None:
+            return Reconciled(reason=f"there is no tool {name}")
+        return await source.reconcile(name, arguments, key=key, seconds=seconds)
 
     async def close(self) -> None:
         """End what the sources hold. May be called twice."""

@@ -1,4 +1,4 @@
-"""Python functions as tools: the `@tool` decorator and the source that calls what it has marked."""
+"""Python functions as tools: the source that calls what `@tool` has marked."""
 
 from __future__ import annotations
 
@@ -7,134 +7,19 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, overload
+from typing import Any
 
 from sopwith.errors import Text, UserError, ValueRefused
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.tools.arguments import changes
 from sopwith.tools.bounded import Bounded, OutOfTime
-from sopwith.tools.port import ToolResult, failed
+from sopwith.tools.declaration import ToolError, declaration_of
+from sopwith.tools.port import Reconciled, ToolResult, failed
+from sopwith.tools.reconcile import Hook, hook_of, told
 from sopwith.tools.returned import misfit, plain
 from sopwith.tools.signature import KEY, Signature, place, read_signature
 from sopwith.tools.worker import NotStarted, Workers
-
-F = TypeVar("F", bound=Callable[..., Any])
-EffectName = Literal["read", "write", "irreversible"]
-_MARK = "__sopwith_tool__"
-
-
-class ToolError(Exception):
-    """Raise this in a tool to give the caller a typed error: `on_error` can branch on its `code`.
-
-    It says that **nothing was done**: a write that raises it may be tried again. Raise anything else where
-    that is not certain.
-    """
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """What `@tool` says about a function."""
-
-    name: str | None
-    description: str | None
-    effect: Effect
-    idempotent: bool
-    timeout: float | None
-    scopes: tuple[str, ...]
-    sensitivity: str
-    inline: bool
-
-
-@overload
-def tool(function: F, /) -> F: ...
-@overload
-def tool(
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    effect: EffectName | Effect = "read",
-    idempotent: bool = False,
-    timeout: float | None = None,
-    scopes: Sequence[str] = (),
-    sensitivity: str = "normal",
-    inline: bool = False,
-) -> Callable[[F], F]: ...
-def tool(
-    function: Callable[..., Any] | None = None,
-    /,
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    effect: EffectName | Effect = "read",
-    idempotent: bool = False,
-    timeout: float | None = None,
-    scopes: Sequence[str] = (),
-    sensitivity: str = "normal",
-    inline: bool = False,
-) -> Any:
-    """Mark a function, sync or async, as a tool. It stays the plain function that it is.
-
-    The input schema comes from the annotations, the descriptions from the docstring, the output schema from
-    the return annotation. `name` is `source.tool`; where it has no dot, the source's name is put before it.
-    `effect` says what a call does to the world; `idempotent` that it may be called again with the same key,
-    which a keyword-only parameter `idempotency_key: str` receives. `timeout` is in seconds.
-
-    A sync function runs in a thread. `inline=True` runs it in the event loop: faster, for what is quick and
-    never blocks, and without a timeout.
-    """
-    if effect not in tuple(Effect):
-        raise UserError(
-            Text(f"the effect {effect!r} is unknown", f"未知的 effect：{effect!r}"),
-            Text("Write read, write or irreversible.", "请写 read、write 或 irreversible。"),
-        )
-    if timeout is not None and not timeout > 0:
-        raise UserError(Text(f"a timeout of {timeout} is not possible", f"timeout 不能是 {timeout}"))
-    declaration = Declaration(
-        name, description, Effect(effect), idempotent, timeout, tuple(scopes), sensitivity, inline
-    )
-
-    def mark(marked: Callable[..., Any]) -> Callable[..., Any]:
-        # A bound method holds no attributes of its own: a function around it does.
-        target = _around(marked) if inspect.ismethod(marked) else marked
-        setattr(target, _MARK, declaration)
-        return target
-
-    return mark if function is None else mark(function)
-
-
-def _around(method: Callable[..., Any]) -> Callable[..., Any]:
-    if inspect.iscoroutinefunction(method):
-
-        @functools.wraps(method)
-        async def call_async(*args: Any, **kwargs: Any) -> Any:
-            return await method(*args, **kwargs)
-
-        return call_async
-
-    @functools.wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return method(*args, **kwargs)
-
-    return call
-
-
-def declaration_of(function: object) -> Declaration | None:
-    """What `@tool` says about `function`, or None."""
-    found = getattr(function, _MARK, None)
-    return found if isinstance(found, Declaration) else None
-
-
-def tools_of(target: object) -> list[Callable[..., Any]]:
-    """The methods of `target` that `@tool` marks, bound to it, in the order of their definition."""
-    names = dict.fromkeys(name for kind in reversed(type(target).__mro__) for name in vars(kind))
-    marked = [name for name in names if declaration_of(inspect.getattr_static(target, name, None))]
-    return [getattr(target, name) for name in marked]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +29,7 @@ class _Tool:
     signature: Signature
     inline: bool
     is_async: bool
+    hook: Hook | None
 
 
 class FunctionSource:
@@ -200,10 +86,37 @@ class FunctionSource:
         given = found.signature.parameters.read(prepared)
         if found.signature.takes_key:
             given = {**given, KEY: key}
-        limit = found.spec.timeout
-        if limit is None or (seconds is not None and seconds < limit):
-            limit = seconds
-        return await self._outcome(found, given, limit)
+        return await self._outcome(found, given, _limit(found.spec, seconds))
+
+    async def reconcile(
+        self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
+    ) -> Reconciled:
+        """Ask the tool's hook; see `ToolSource.reconcile`."""
+        found = self._tools.get(name)
+        if found is None or found.hook is None:
+            return Reconciled(reason=f"{name} has no reconcile")
+        prepared = found.signature.parameters.prepare(arguments)
+        changed = prepared if isinstance(prepared, ErrorData) else changes(arguments, prepared)
+        if isinstance(prepared, ErrorData) or changed is not None:
+            return Reconciled(reason=changed.message if changed else "")
+        asked = functools.partial(found.hook, **found.signature.parameters.read(prepared), **{KEY: key})
+        limit = _limit(found.spec, seconds)
+        try:
+            if inspect.iscoroutinefunction(found.hook):
+                answer = await self._bounded.run(asked(), limit)
+            else:
+                answer = await self._workers.run(asked, limit, interrupt=True)
+        except OutOfTime:
+            return Reconciled(reason=f"reconcile of {name} took longer than {limit:g} s")
+        except NotStarted:
+            return Reconciled(reason=f"no thread was free for reconcile of {name}")
+        except (asyncio.CancelledError, KeyboardInterrupt) as error:
+            if _is_ours(error):
+                raise
+            return Reconciled(reason="CancelledError: reconcile was cancelled")
+        except BaseException as error:
+            return Reconciled(reason=f"{type(error).__name__}: {error}")
+        return told(found.spec, answer)
 
     async def _outcome(self, found: _Tool, given: dict[str, Any], seconds: float | None) -> ToolResult:
         # Only the tool's own word, a ToolError, proves that a write has done nothing.
@@ -217,9 +130,7 @@ class FunctionSource:
         except ToolError as error:
             return failed(error.code, error.message)
         except (asyncio.CancelledError, KeyboardInterrupt) as error:
-            # The tool's own cancellation is its failure; the caller's is passed on.
-            task = asyncio.current_task()
-            if isinstance(error, KeyboardInterrupt) or task is None or task.cancelling():
+            if _is_ours(error):
                 raise
             return failed("exception", "CancelledError: the tool was cancelled", unknown=writes)
         except BaseException as error:
@@ -246,6 +157,17 @@ class FunctionSource:
         await self._bounded.close()
 
 
+def _is_ours(error: BaseException) -> bool:
+    """Whether it is the caller who is cancelled: a tool's own cancellation is its failure."""
+    task = asyncio.current_task()
+    return isinstance(error, KeyboardInterrupt) or task is None or task.cancelling() > 0
+
+
+def _limit(spec: ToolSpec, seconds: float | None) -> float | None:
+    limits = [limit for limit in (spec.timeout, seconds) if limit is not None]
+    return min(limits, default=None)
+
+
 def _make(function: Callable[..., Any], prefix: str) -> _Tool:
     said = declaration_of(function)
     if said is None:
@@ -255,6 +177,8 @@ def _make(function: Callable[..., Any], prefix: str) -> _Tool:
         )
     signature = read_signature(function)
     name = said.name or function.__name__
+    names = signature.input_schema["properties"]
+    hook = None if said.reconcile is None else hook_of(function, said.reconcile, names)
     spec = ToolSpec(
         name=name if "." in name else f"{prefix}.{name}",
         description=said.description or signature.description,
@@ -262,8 +186,9 @@ def _make(function: Callable[..., Any], prefix: str) -> _Tool:
         output_schema=signature.output_schema,
         effect=said.effect,
         idempotent=said.idempotent,
+        reconcilable=hook is not None,
         scopes=said.scopes,
         sensitivity=said.sensitivity,
         timeout=said.timeout,
     )
-    return _Tool(function, spec, signature, said.inline, inspect.iscoroutinefunction(function))
+    return _Tool(function, spec, signature, said.inline, inspect.iscoroutinefunction(function), hook)

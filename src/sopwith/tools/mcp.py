@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from sopwith.errors import Text, ToolSourceError, UserError, ValueRefused
+from sopwith.errors import ExpressionError, Text, ToolSourceError, UserError, ValueRefused
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json, storable
-from sopwith.tools.arguments import changes, problems
+from sopwith.tools.arguments import changes, problems, without_key
 from sopwith.tools.bounded import Bounded, OutOfTime
-from sopwith.tools.port import ToolResult, failed
+from sopwith.tools.mcp_lookup import Lookup
+from sopwith.tools.port import Reconciled, ToolResult, failed
 from sopwith.tools.returned import misfit
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ class McpSource:
     The server starts when it is first needed and again after it has died. What it says about the effects of
     its tools is a hint that anybody can write, so every tool is a `write`, unless `effects` says otherwise by
     the tool's own name, or `trust` holds "annotations" and the tool is annotated as read-only.
+
+    The idempotency key goes out of the model's sight: in the `_meta` of the call, and as the argument
+    `key_argument` of those tools that have one, which is then not in their schema here. `idempotent` names the
+    tools that may be called again with the same key, `reconcile` how the server is asked about a write.
     """
 
     def __init__(
@@ -43,6 +48,9 @@ class McpSource:
         *,
         effects: Mapping[str, str] | None = None,
         trust: Iterable[Literal["annotations"]] = (),
+        idempotent: Iterable[str] = (),
+        key_argument: str | None = None,
+        reconcile: Mapping[str, Lookup] | None = None,
         start_seconds: float = 30.0,
     ) -> None:
         self.name = name
@@ -53,9 +61,13 @@ class McpSource:
         self.start_seconds = start_seconds
         self.effects = {tool: _effect(name, tool, effect) for tool, effect in (effects or {}).items()}
         self.trusted = "annotations" in set(trust)
+        self.idempotent = frozenset(idempotent)
+        self.key_argument = key_argument
+        self.lookups = dict(reconcile or {})
         self.notes: tuple[Text, ...] = ()
         self._left_out: list[Text] = []
         self._specs: dict[str, ToolSpec] | None = None
+        self._keyed: set[str] = set()
         self._connection: Connection | None = None
         self._ending: set[Connection] = set()
         self._bounded = Bounded()
@@ -77,12 +89,12 @@ class McpSource:
         spec = self._specs.get(name)
         if spec is None:
             return ErrorData(code="unknown_tool", message=f"there is no tool {name}")
-        return _prepared(spec, arguments)
+        return self._prepared(spec, arguments)
 
     async def call(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
     ) -> ToolResult:
-        """Call a tool; see `ToolSource.call`. `key` is not sent: MCP has no place for it."""
+        """Call a tool; see `ToolSource.call`."""
         clock = asyncio.get_running_loop().time
         end = None if seconds is None else clock() + seconds
         try:
@@ -90,7 +102,7 @@ class McpSource:
             spec = (await self._bounded.run(self._known(), seconds)).get(name)
             if spec is None:
                 return failed("unknown_tool", f"there is no tool {name}")
-            prepared = _prepared(spec, arguments)
+            prepared = self._prepared(spec, arguments)
             changed = prepared if isinstance(prepared, ErrorData) else changes(arguments, prepared)
             if changed is not None:
                 return ToolResult(error=changed)
@@ -100,7 +112,30 @@ class McpSource:
         except OutOfTime:
             return failed("unavailable", f"the MCP server {self.name} did not start within {seconds:g} s")
         left = None if end is None else end - clock()
-        return await self._perform(connection, spec, arguments, left)
+        return await self._perform(connection, spec, arguments, key, left)
+
+    async def reconcile(
+        self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
+    ) -> Reconciled:
+        """Ask another tool of the server, as `reconcile` says; see `ToolSource.reconcile`."""
+        try:
+            specs = await self._bounded.run(self._known(), seconds)
+        except (ToolSourceError, OutOfTime) as error:
+            return Reconciled(reason=str(error) or f"the MCP server {self.name} did not start")
+        spec, how = specs.get(name), self.lookups.get(name.removeprefix(f"{self.name}."))
+        if spec is None or how is None or not spec.reconcilable:
+            return Reconciled(reason=f"{name} has no reconcile")
+        asked = specs[f"{self.name}.{how.tool}"]
+        try:
+            given = self._prepared(asked, how.arguments(asked, arguments, key))
+        except ExpressionError as error:
+            return Reconciled(reason=error.message.en)
+        if isinstance(given, ErrorData):
+            return Reconciled(reason=given.message)
+        found = await self.call(asked.name, given, key=key, seconds=seconds)
+        if found.error is not None:
+            return Reconciled(reason=found.error.message)
+        return how.read(spec, found.value, arguments, key)
 
     async def close(self) -> None:
         """End the server. Bounded, also for a server that hangs."""
@@ -114,7 +149,12 @@ class McpSource:
         await self._bounded.close()
 
     async def _perform(
-        self, connection: Connection, spec: ToolSpec, arguments: dict[str, Json], seconds: float | None
+        self,
+        connection: Connection,
+        spec: ToolSpec,
+        arguments: dict[str, Json],
+        key: str,
+        seconds: float | None,
     ) -> ToolResult:
         from mcp.shared.exceptions import MCPError
 
@@ -122,8 +162,13 @@ class McpSource:
 
         writes = spec.effect is not Effect.READ
         tool = spec.name.removeprefix(f"{self.name}.")
+        sent = (
+            {**arguments, self.key_argument: key}
+            if spec.name in self._keyed and self.key_argument
+            else arguments
+        )
         try:
-            result = await self._bounded.run(connection.call(tool, arguments), seconds)
+            result = await self._bounded.run(connection.call(tool, sent, key), seconds)
             return _result(result, spec)
         except OutOfTime:
             connection.question()
@@ -136,6 +181,12 @@ class McpSource:
             return failed("tool_error", error.message, unknown=writes and error.code not in _NOT_DONE)
         except Exception as error:  # the server has answered, with something that breaks its own promise
             return failed("invalid_result", f"{type(error).__name__}: {error}", unknown=writes)
+
+    def _prepared(self, spec: ToolSpec, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
+        if spec.name in self._keyed and self.key_argument in arguments:
+            why = f"$.{self.key_argument}: there is no such argument"
+            return ErrorData(code="invalid_arguments", message=why)
+        return _prepared(spec, arguments)
 
     async def _known(self) -> dict[str, ToolSpec]:
         if self._specs is None:
@@ -181,16 +232,31 @@ class McpSource:
                 problems.append(Text(f"{tool.name}: listed twice", f"{tool.name}：重复列出"))
             else:
                 specs[spec.name] = spec
-        problems += [
-            Text(
-                f"{name}: effects names it, but there is no such tool",
-                f"{name}：effects 中有它，但没有这个工具",
-            )
-            for name in self.effects
-            if f"{self.name}.{name}" not in specs
-        ]
+        problems += self._misnamed(specs)
+        for name, how in self.lookups.items():
+            problem = _unaskable(specs.get(f"{self.name}.{name}"), specs.get(f"{self.name}.{how.tool}"))
+            if problem is None:
+                spec = specs[f"{self.name}.{name}"]
+                specs[spec.name] = spec.model_copy(update={"reconcilable": True})
+            else:
+                problems.append(Text(f"reconcile.{name}: {problem.en}", f"reconcile.{name}：{problem.zh}"))
         self._left_out = [Text(f"{self.name}: {p.en}", f"{self.name}：{p.zh}") for p in problems]
         return specs
+
+    def _misnamed(self, specs: Mapping[str, ToolSpec]) -> list[Text]:
+        named = [("effects", name) for name in self.effects]
+        named += [("idempotent", name) for name in sorted(self.idempotent)]
+        found = [
+            Text(
+                f"{name}: {key} names it, but there is no such tool", f"{name}：{key} 中有它，但没有这个工具"
+            )
+            for key, name in named
+            if f"{self.name}.{name}" not in specs
+        ]
+        if self.key_argument is not None and not self._keyed:
+            why = f"key_argument: no tool has {self.key_argument}"
+            found.append(Text(why, f"key_argument：没有工具有参数 {self.key_argument}"))
+        return found
 
     def _spec(self, tool: Tool) -> ToolSpec:
         input_schema = cast("dict[str, Json]", storable(tool.input_schema))
@@ -198,6 +264,9 @@ class McpSource:
         for schema in (input_schema, output_schema):
             if schema is not None:
                 validator(schema)
+        if self.key_argument is not None and self.key_argument in input_schema.get("properties", {}):
+            input_schema = without_key(input_schema, self.key_argument)
+            self._keyed.add(f"{self.name}.{tool.name}")
         hints = tool.annotations if self.trusted else None
         read_only = Effect.READ if hints and hints.read_only_hint else Effect.WRITE
         return ToolSpec(
@@ -206,8 +275,21 @@ class McpSource:
             input_schema=input_schema,
             output_schema=output_schema,
             effect=self.effects.get(tool.name, read_only),
-            idempotent=bool(hints and hints.idempotent_hint),
+            idempotent=tool.name in self.idempotent or bool(hints and hints.idempotent_hint),
         )
+
+
+def _unaskable(write: ToolSpec | None, asked: ToolSpec | None) -> Text | None:
+    """Why a write cannot be asked about, if it cannot."""
+    if write is None:
+        return Text("there is no such tool", "没有这个工具")
+    if write.effect is Effect.READ:
+        return Text("it only reads", "它只读取")
+    if asked is None:
+        return Text("there is no such tool to ask", "要询问的工具不存在")
+    if asked.effect is not Effect.READ:
+        return Text(f"{asked.name} is not declared as a read", f"{asked.name} 未声明为 read")
+    return None
 
 
 def _connection_type() -> type[Connection]:

@@ -5,8 +5,9 @@
         "env": {"LOG": "${LOG:-info}"}, "cwd": ".",
         "effects": {"read_file": "read"}, "trust": ["annotations"]}}}
 
-`${NAME}` and `${NAME:-otherwise}` are read from the environment. `effects`, `trust` and `start_seconds` are
-Sopwith's own; keys that it does not know are left alone and reported in the source's `problems`.
+`${NAME}` and `${NAME:-otherwise}` are read from the environment. `effects`, `trust`, `start_seconds`, `idempotent`,
+`key_argument` and `reconcile` are Sopwith's own; keys that it does not know are left alone and reported in the
+source's `problems`.
 """
 
 from __future__ import annotations
@@ -15,20 +16,30 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sopwith.errors import Text, ToolSourceError
+from sopwith.errors import Text, ToolSourceError, UserError
 from sopwith.ir.tool import Effect
 from sopwith.ir.value import Json
 from sopwith.tools.mcp import McpSource
+from sopwith.tools.mcp_lookup import Lookup, lookup
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _HINT = Text(
     'The file looks like {"mcpServers": {"files": {"command": "npx", "args": ["…"]}}}.',
     '文件形如 {"mcpServers": {"files": {"command": "npx", "args": ["…"]}}}。',
 )
+
+
+class _Lookup(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    tool: str
+    happened: str
+    value: str = "result"
+    given: dict[str, Any] | None = Field(default=None, alias="with")
 
 
 class _Entry(BaseModel):
@@ -43,6 +54,9 @@ class _Entry(BaseModel):
     effects: dict[str, str] = Field(default_factory=dict)
     trust: list[Literal["annotations"]] = Field(default_factory=list)
     start_seconds: float = Field(default=30.0, gt=0)
+    idempotent: list[str] = Field(default_factory=list)
+    key_argument: str | None = None
+    reconcile: dict[str, _Lookup] = Field(default_factory=dict)
 
 
 def mcp_sources(path: str | Path) -> list[McpSource]:
@@ -121,12 +135,25 @@ def _source(file: Path, name: str, entry: _Entry) -> McpSource:
         effects=entry.effects,
         trust=entry.trust,
         start_seconds=entry.start_seconds,
+        idempotent=entry.idempotent,
+        key_argument=entry.key_argument,
+        reconcile={tool: _lookup(file, name, tool, how) for tool, how in entry.reconcile.items()},
     )
     source.notes = tuple(
         Text(f"{file}: {name}: {key} is not used", f"{file}：{name}：{key} 未被使用")
         for key in entry.model_extra or {}
     )
     return source
+
+
+def _lookup(file: Path, name: str, tool: str, how: _Lookup) -> Lookup:
+    try:
+        return lookup(how.tool, how.happened, how.value, how.given)
+    except UserError as error:
+        why = error.message
+        raise _refused(
+            file, name, Text(f"reconcile.{tool}: {why.en}", f"reconcile.{tool}：{why.zh}")
+        ) from error
 
 
 def _expand(file: Path, name: str, text: str) -> str:

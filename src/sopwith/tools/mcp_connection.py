@@ -35,6 +35,9 @@ _MOST_PAGES = 100
 _LIST = "tools/list"
 _CLIENT = types.Implementation(name="sopwith", version=version("sopwith"))
 
+META_KEY = "sopwith/idempotency-key"
+"""Where the idempotency key is in the `_meta` of a call."""
+
 _Item = SessionMessage | Exception
 
 
@@ -92,12 +95,20 @@ class Connection:
         if self.doubt is not None:
             await asyncio.wait((self.doubt,))
 
-    async def call(self, tool: str, arguments: dict[str, Json]) -> types.CallToolResult:
-        """Call `tool`. Raises `Lost`, `MCPError`, or what a result that breaks the protocol leads to."""
+    async def call(self, tool: str, arguments: dict[str, Json], key: str) -> types.CallToolResult:
+        """Call `tool`; its `_meta` carries the idempotency key.
+
+        Raises `Lost`, `MCPError`, or what a result that breaks the protocol leads to.
+        """
         assert self._client is not None
         self._calls += 1
         try:
-            result = await self._client.session.call_tool(tool, arguments, allow_input_required=True)
+            result = await self._client.session.call_tool(
+                tool,
+                arguments,
+                meta=cast("types.RequestParamsMeta", {META_KEY: key}),
+                allow_input_required=True,
+            )
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED:
                 self.retire()

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from sopwith.errors import Text, ToolSourceError
-from sopwith.tools.function import declaration_of
+from sopwith.tools.declaration import declaration_of
 
 _siblings: set[str] = set()
 """The names of modules that were imported from the folders of loaded files."""

@@ -22,6 +22,18 @@ class ToolResult:
     unknown: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """Whether a call happened; `happened` is None where nobody can say, and `reason` says why (English).
+
+    `value` is the result of a call that happened, as the call itself would have given it.
+    """
+
+    happened: bool | None = None
+    value: Json = None
+    reason: str = ""
+
+
 def failed(code: str, message: str, *, unknown: bool = False) -> ToolResult:
     """A call that ended in an error; `unknown`: it may have acted before."""
     return ToolResult(error=ErrorData(code=code, message=message), unknown=unknown)
@@ -51,6 +63,16 @@ class ToolSource(Protocol):
         `key` is the idempotency key. Past `seconds` it returns: a read is a typed error `timeout`, a write is
         `unknown`, as it is after every failure that does not prove that nothing was done. Raises only
         `asyncio.CancelledError`.
+        """
+        ...
+
+    async def reconcile(
+        self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
+    ) -> Reconciled:
+        """Ask whether the call of `name` with exactly these `arguments` and this `key` happened.
+
+        It acts on nothing, and returns within `seconds`. Unsure is the answer to every failure, and of a tool
+        that is not `reconcilable`. Raises only `asyncio.CancelledError`.
         """
         ...
 
