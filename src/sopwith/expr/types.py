@@ -63,7 +63,7 @@ def _on_witnesses(expression: Expression, types: Mapping[str, JsonSchema]) -> li
     if not names:
         found = expression.attempt({})
         return [_problem(found, {}, expression)] if isinstance(found, Failure) else []
-    seeds = _seeds(expression)
+    seeds = seeds_of(expression)
     options = [variants(types[name], _uses(expression, name), seeds) for name in names]
     fields = {part for path in expression.paths for part in path[1:]}
     for values in combine(options, _MOST_WITNESSES):
@@ -135,7 +135,7 @@ def _uses(expression: Expression, name: str) -> Uses:
     return tree
 
 
-def _seeds(expression: Expression) -> Seeds:
+def seeds_of(expression: Expression) -> Seeds:
     """What the expression compares with, so that each of its arms is entered by some witness."""
     literals = [node for node in walk(expression.tree) if isinstance(node, Literal)]
     texts = dict.fromkeys(node.value for node in literals if isinstance(node.value, str))

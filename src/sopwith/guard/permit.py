@@ -6,7 +6,7 @@ condition cannot be evaluated denies the call: a policy fails closed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from sopwith.errors import ExpressionError, PolicyError, Text
 from sopwith.expr.expression import Expression, parse
 from sopwith.guard.policy_file import PolicyFile, open_policy
+from sopwith.ir.approval import NO_TERMS, Terms, listed
 from sopwith.ir.event import Principal, Verdict
 from sopwith.ir.tool import Effect, ToolSpec
 from sopwith.ir.value import Json, canonical, digest
@@ -25,26 +26,24 @@ NAMES = frozenset({"principal", "tool", "arguments", "step", "run"})
 """The names that a condition may use."""
 
 
-def _listed(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
 class Rule(BaseModel):
     """One rule. It matches a call when each of its parts does; a part that is absent matches every call.
 
     `tool` are names or patterns (`hr.*`), `effect` are effects, `role` are roles of which the principal has
     one; each may be one or a list. `when` is a CEL expression over `principal {id, roles}`, `tool {name,
-    effect, idempotent, scopes, sensitivity}`, `arguments`, `step` and `run` (ids).
+    effect, idempotent, scopes, sensitivity}`, `arguments`, `step` and `run` (ids). `approval` are the terms
+    of a rule that asks.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str = Field(min_length=1)
     verdict: Verdict
-    tool: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
-    effect: Annotated[tuple[Effect, ...], BeforeValidator(_listed)] = ()
-    role: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    tool: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
+    effect: Annotated[tuple[Effect, ...], BeforeValidator(listed)] = ()
+    role: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
     when: str | None = None
+    approval: Terms | None = None
 
 
 class Judgement(NamedTuple):
@@ -65,10 +64,16 @@ class CallFacts:
     run: str
 
 
-class _Writes(BaseModel):
+_Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
+
+
+class _Others(BaseModel):
+    """What a policy file says beside its rules."""
+
     model_config = ConfigDict(extra="forbid")
 
-    allow_writes: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    allow_writes: _Names = ()
+    people: dict[str, _Names] = {}
 
 
 _WRITES = (Effect.WRITE, Effect.IRREVERSIBLE)
@@ -82,16 +87,26 @@ _Refuse = Callable[[int, Text, Text], None]
 
 
 class Policy:
-    """Ordered rules. `allow_writes` are tools whose writes are allowed where no rule says otherwise.
+    """Ordered rules. `allow_writes` are tools whose writes are allowed where no rule says otherwise; `people` are the
+    roles of those who may give approvals (where it names none, a rule that names no roles takes anybody's).
 
-    Raises `PolicyError` for a condition that is no expression or uses unknown names, and for an id used
-    twice.
+    Raises `PolicyError` for a condition that is no expression or uses unknown names, for an id used twice, and for the
+    terms of an approval on a rule that does not ask.
     """
 
-    def __init__(self, rules: Iterable[Rule] = (), *, allow_writes: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        rules: Iterable[Rule] = (),
+        *,
+        allow_writes: Iterable[str] = (),
+        people: Mapping[str, Iterable[str]] | None = None,
+    ) -> None:
         self.rules = tuple(rules)
+        self.people = {name: tuple(roles) for name, roles in (people or {}).items()}
         self.allow_writes = (allow_writes,) if isinstance(allow_writes, str) else tuple(allow_writes)
-        self._conditions = _compile(self.rules, _refuse)
+        self.conditions: Mapping[str, Expression] = _compile(self.rules, _refuse)
+        """The parsed `when` of each rule that has one, by the rule's id."""
+        self._terms = {rule.id: rule.approval for rule in self.rules}
         self._matching: dict[tuple[str, Effect], tuple[tuple[Rule, Expression | None], ...]] = {}
 
     @classmethod
@@ -105,18 +120,18 @@ class Policy:
     @classmethod
     def of(cls, file: PolicyFile) -> Self:
         """The policy in a file that was read."""
-        given = file.sections.get("rules", [])
-        if not isinstance(given, list):
-            file.refuse(("rules",), Text("must be a list of rules", "应为规则列表"))
-        rules = [file.read(Rule, item, ("rules", i)) for i, item in enumerate(cast("list[Json]", given))]
-        writes = {name: value for name, value in file.sections.items() if name == "allow_writes"}
-        allowed = file.read(_Writes, writes, ())
+        rules = [_rule(file, item, ("rules", i)) for i, item in enumerate(_list(file))]
+        others = file.read(
+            _Others,
+            {name: file.sections[name] for name in ("allow_writes", "people") if name in file.sections},
+            (),
+        )
 
         def refuse(index: int, message: Text, hint: Text) -> None:
             file.refuse(("rules", index), message, hint)
 
         _compile(rules, refuse)
-        return cls(rules, allow_writes=allowed.allow_writes)
+        return cls(rules, allow_writes=others.allow_writes, people=others.people)
 
     def judge(self, facts: CallFacts) -> Judgement:
         """Whether the call may run, must not, or needs a person's leave."""
@@ -144,10 +159,17 @@ class Policy:
             return Judgement("allow", "allow_writes")
         return _DEFAULTS[tool.effect]
 
+    def terms(self, rule: str) -> Terms:
+        """What an approval must meet where `rule` asks for one."""
+        return self._terms.get(rule) or NO_TERMS
+
     def to_data(self) -> dict[str, Json]:
         """The policy as plain JSON, in the form of its file."""
-        rules = [rule.model_dump(mode="json", exclude_defaults=True) for rule in self.rules]
-        return {"rules": rules, "allow_writes": list(self.allow_writes)}
+        rules: list[Json] = [rule.model_dump(mode="json", exclude_defaults=True) for rule in self.rules]
+        data: dict[str, Json] = {"rules": rules, "allow_writes": list(self.allow_writes)}
+        if self.people:
+            data["people"] = {name: list(roles) for name, roles in self.people.items()}
+        return data
 
     def digest(self) -> str:
         """The content hash that a run is pinned to."""
@@ -155,11 +177,28 @@ class Policy:
 
     def _matching_rules(self, tool: ToolSpec) -> tuple[tuple[Rule, Expression | None], ...]:
         return tuple(
-            (rule, self._conditions.get(rule.id))
+            (rule, self.conditions.get(rule.id))
             for rule in self.rules
             if (not rule.tool or any(fnmatchcase(tool.name, name) for name in rule.tool))
             and (not rule.effect or tool.effect in rule.effect)
         )
+
+
+def _list(file: PolicyFile) -> list[Json]:
+    given = file.sections.get("rules", [])
+    if not isinstance(given, list):
+        file.refuse(("rules",), Text("must be a list of rules", "应为规则列表"))
+    return cast("list[Json]", given)
+
+
+def _rule(file: PolicyFile, item: Json, path: tuple[str | int, ...]) -> Rule:
+    """One rule of a file. A field without a value is refused: it would match every call, or let anybody approve."""
+    file.refuse_empty(item, path)
+    if isinstance(item, dict) and "approval" in item:
+        approval = cast("dict[str, Json]", item)["approval"]
+        file.refuse_empty(approval, (*path, "approval"))
+        file.read(Terms, approval, (*path, "approval"))
+    return file.read(Rule, item, path)
 
 
 def _compile(rules: Iterable[Rule], refuse: _Refuse) -> dict[str, Expression]:
@@ -173,6 +212,12 @@ def _compile(rules: Iterable[Rule], refuse: _Refuse) -> dict[str, Expression]:
                 Text("give each rule an id of its own", "请为每条规则取不同的编号"),
             )
         seen.add(rule.id)
+        if rule.approval is not None and rule.verdict != "ask":
+            refuse(
+                index,
+                Text("approval: the rule does not ask", "approval：该规则并不询问"),
+                Text("write `verdict: ask`, or remove the approval", "请写 verdict: ask，或删除 approval"),
+            )
         if rule.when is None:
             continue
         try:

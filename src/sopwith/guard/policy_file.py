@@ -13,9 +13,10 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from sopwith.errors import NO_HINT, PolicyError, Text
+from sopwith.ir.diagnostic import Place
 from sopwith.ir.value import Json
 
-SECTIONS = ("rules", "allow_writes", "screen")
+SECTIONS = ("rules", "allow_writes", "people", "screen")
 """What a policy file may hold."""
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -31,8 +32,7 @@ class PolicyFile:
 
     def refuse(self, path: _Path, message: Text, hint: Text = NO_HINT) -> NoReturn:
         """Raise the `PolicyError` for what is wrong at `path`, with its line and column."""
-        line, column = self._place(path)
-        where = f"{self.file}:{line}:{column}"
+        where = self.place(path)
         name = _shown(path)
         raise PolicyError(Text(f"{where} {name}: {message.en}", f"{where} {name}：{message.zh}"), hint)
 
@@ -44,7 +44,19 @@ class PolicyFile:
             first = error.errors()[0]
             self.refuse((*path, *_inside(value, first["loc"])), *_said(kind, first))
 
-    def _place(self, path: _Path) -> tuple[int, int]:
+    def refuse_empty(self, part: Json, path: _Path) -> None:
+        """Refuse a field of `part` that is written without a value: nobody can tell what was meant."""
+        fields = cast("dict[str, Json]", part) if isinstance(part, dict) else {}
+        for name, value in fields.items():
+            if value is None or value in ("", [], {}):
+                self.refuse(
+                    (*path, name),
+                    Text("has no value", "没有取值"),
+                    Text("give it one, or leave the field out", "请填写取值，或删除该字段"),
+                )
+
+    def place(self, path: _Path) -> Place:
+        """Where the part at `path` stands, or the nearest part around it that is there."""
         at: Any = self.sections
         line, column = 0, 0
         for part in path:
@@ -53,7 +65,7 @@ class PolicyFile:
                 break
             line, column = marks.key(part) if isinstance(at, dict) else marks.item(part)
             at = cast("Any", at)[part]
-        return line + 1, column + 1
+        return Place(file=self.file, line=line + 1, column=column + 1)
 
 
 def open_policy(source: str | Path) -> PolicyFile:
@@ -143,5 +155,7 @@ def _said(kind: type[BaseModel], error: ErrorDetails) -> tuple[Text, Text]:
         case "literal_error" | "enum":
             choices = str(cast("dict[str, object]", error.get("ctx", {})).get("expected", ""))
             return Text(f"must be {choices}", f"只能是 {re.sub(' or |, ', '、', choices)}"), NO_HINT
+        case "duration":
+            return Text(error["msg"], "应为时长，例如 30m、2h、1d"), NO_HINT
         case _:
             return Text(error["msg"], f"取值不正确（{error['msg']}）"), known

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sopwith.ir.approval import Terms
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.usage import Budget, Usage
 from sopwith.ir.value import Json
@@ -55,7 +56,7 @@ class Principal(Body):
 class RunStarted(Body):
     """The run exists, and what it is pinned to. `procedure`, `tools`, `policy` and `prompts` are digests of blobs;
     `request` and `inputs` are redacted; `date` is the run's ISO date in its time zone; `decisions` is the version of
-    the decision types."""
+    the decision types. In a `dry_run` no write reaches a tool, ever."""
 
     kind: Literal["run.started"] = "run.started"
     version: int = VERSION
@@ -73,6 +74,7 @@ class RunStarted(Body):
     language: str = "en"
     grip: str | None = None
     budget: Budget = Budget()
+    dry_run: bool = False
 
 
 class PhaseEntered(Body):
@@ -175,12 +177,17 @@ class CallProposed(Body):
 
 
 class CallJudged(Body):
-    """The policy's verdict on a call. `arguments` is the keyed hash of what was judged."""
+    """The policy's verdict on a call. `arguments` is the keyed hash of what was judged.
+
+    `terms` are those of the approval that is asked for. `void` says why an approval that was given does not hold.
+    """
 
     kind: Literal["call.judged"] = "call.judged"
     verdict: Verdict
     rule: str
     arguments: str
+    terms: Terms | None = None
+    void: Literal["expired", "changed"] | None = None
 
 
 class CallStarted(Body):
@@ -197,7 +204,8 @@ class CallFinished(Body):
     """What came back from a call: a value under `name`, a typed error, or neither (`unknown`: it may have acted, and
     `error` says what is known).
 
-    A value longer than the threshold is a blob of `size` characters; `value` is then its preview.
+    A value longer than the threshold is a blob of `size` characters; `value` is then its preview. A `stubbed` call
+    did not reach its tool: the value was made from its schema.
     """
 
     kind: Literal["call.finished"] = "call.finished"
@@ -208,6 +216,7 @@ class CallFinished(Body):
     error: ErrorData | None = None
     unknown: bool = False
     ms: int = 0
+    stubbed: bool = False
 
 
 class ValueStored(Body):
@@ -249,21 +258,31 @@ class StepFailed(Body):
 
 
 class HumanAsked(Body):
-    """A person is asked: for an answer (`ask`), or for leave to call (`approval`)."""
+    """A person is asked: for an answer (`ask`), or for leave to call (`approval`).
+
+    For leave: the keyed hash of the arguments, the rule that asks, and its terms; `expires_at` is in µs since 1970.
+    """
 
     kind: Literal["human.asked"] = "human.asked"
     question: str
     what: Literal["ask", "approval"] = "ask"
     answer_schema: dict[str, Json] | None = None
     arguments: str | None = None
+    rule: str | None = None
+    roles: tuple[str, ...] = ()
+    count: int = 1
+    four_eyes: bool = False
+    expires_at: int | None = None
 
 
 class HumanAnswered(Body):
-    """A person's answer, and who gave it."""
+    """A person's answer, who gave it, with which roles, and why (where they said so)."""
 
     kind: Literal["human.answered"] = "human.answered"
     answer: Json
     by: str
+    roles: tuple[str, ...] = ()
+    why: str | None = None
 
 
 class TimeoutPassed(Body):

@@ -14,9 +14,9 @@ from typing import Any, cast
 
 from sopwith.errors import NO_HINT, Text
 from sopwith.ir.diagnostic import Place
+from sopwith.ir.duration import read_duration
 from sopwith.ir.value import Json
 from sopwith.lang.document import Path, nearest
-from sopwith.lang.duration import read_duration
 from sopwith.lang.problem import Problems
 from sopwith.lang.tree import Tree
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
+from sopwith.ir.duration import read_duration, write_duration
 from sopwith.ir.procedure import Input, Procedure
 from sopwith.ir.value import Json
 from sopwith.lang.comments import Comments
 from sopwith.lang.document import Path
-from sopwith.lang.duration import read_duration, write_duration
 from sopwith.lang.fields import EDGE, PROCEDURE, STEP
 
 _Mapping = dict[str, Json]

@@ -63,7 +63,8 @@ def _next(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
         decision = _WORK[node.kind](book, node, state, cursor, values)
         if decision is not None:
             return decision
-    if node.verify is not None and cursor.checked is not True:
+    # What was made up for a dry run has nothing that could be verified.
+    if node.verify is not None and cursor.checked is not True and not cursor.stubbed:
         return _check(book, node, state, cursor, values)
     if node.step.end is not None:
         return EnterPhase(Phase.VERIFY if node.step.end == "complete" else Phase.ESCALATE)
@@ -120,13 +121,16 @@ def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, 
     arguments = cast("dict[str, Json]", values.true(dict(cursor.arguments or {})))
     if cursor.verdict == "deny":
         return FailStep(_error(book, node, "denied", DENIED, f"{tool.name} ({cursor.rule})"))
-    if cursor.verdict == "ask" and cursor.approved is None:
+    if cursor.verdict == "ask" and cursor.approved is None and not state.dry_run:
         question = APPROVE.in_(book.language).format(tool.name, as_text(dict(cursor.arguments or {})))
-        return AskPerson(question, "approval", {"type": "boolean"}, cursor.judged)
+        return AskPerson(question, "approval", {"type": "boolean"}, cursor.judged, cursor.rule, cursor.terms)
     if cursor.approved is False:
-        return FailStep(_error(book, node, "denied", NOT_APPROVED, tool.name))
+        return FailStep(_not_approved(book, node, tool, cursor))
     if cursor.started is not None:
-        return PerformCall(tool, arguments, cursor.key or "", _name(book, node, state), tool.timeout)
+        # In a dry run a read that needs leave has none, and is not made.
+        stubbed = state.dry_run and (tool.effect is not Effect.READ or cursor.verdict == "ask")
+        name = _name(book, node, state)
+        return PerformCall(tool, arguments, cursor.key or "", name, tool.timeout, stubbed)
     again = StartCall(tool, arguments, proposed=True, attempt=cursor.attempt + 1)
     repeatable = tool.effect is Effect.READ or tool.idempotent
     retry = node.step.retry
@@ -206,9 +210,10 @@ def _finish(
 
 def _free_call(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
     tool = book.machine.tools[cursor.tool or ""]
-    if cursor.verdict == "deny" or cursor.approved is False:
-        error = _error(book, node, "denied", DENIED, f"{tool.name} ({cursor.rule})")
-        return reject(cursor, error)
+    if cursor.verdict == "deny":
+        return reject(cursor, _error(book, node, "denied", DENIED, f"{tool.name} ({cursor.rule})"))
+    if cursor.approved is False:
+        return reject(cursor, _not_approved(book, node, tool, cursor))
     return _call(book, node, tool, state, cursor, values)
 
 
@@ -233,6 +238,14 @@ def _render(book: Book, template: Any, state: State, convert: Callable[[Any], Js
     return template.render(scope(state, book.procedure.inputs, names, convert) if names else {})
 
 
+def _not_approved(book: Book, node: Node, tool: ToolSpec, cursor: Cursor) -> ErrorData:
+    """Who did not approve the call, and why."""
+    last = cursor.votes[-1]
+    said = NOT_APPROVED.in_(book.language).format(tool.name, last.by)
+    message = said if last.why is None else f"{said}: {last.why}"
+    return ErrorData(code="denied", message=message, step=node.step.id)
+
+
 def _error(book: Book, node: Node, code: str, text: Text, what: str) -> ErrorData:
     return ErrorData(code=code, message=text.in_(book.language).format(what), step=node.step.id)
 
@@ -245,7 +258,7 @@ DENIED = Text(
     "the policy does not permit {}; a rule in policy.yaml, or --allow, would",
     "策略不允许 {}；可在 policy.yaml 中或用 --allow 放行",
 )
-NOT_APPROVED = Text("the call of {} was not approved", "{} 的调用未获批准")
+NOT_APPROVED = Text("the call of {} was not approved by {}", "{} 的调用未获 {} 批准")
 APPROVE = Text("May {} be called with {}?", "允许以 {1} 调用 {0} 吗？")
 
 _WORK: Mapping[str, Work] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from sopwith.ir.approval import Terms
 from sopwith.ir.event import Outcome, Phase, Purpose
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json
@@ -84,13 +85,17 @@ class StartCall:
 
 @dataclass(frozen=True, slots=True)
 class PerformCall:
-    """Perform the call that was started. The result gets the name `name`; `seconds` is the tool's own limit."""
+    """Perform the call that was started. The result gets the name `name`; `seconds` is the tool's own limit.
+
+    A `stubbed` call does not reach the tool: its result is made up.
+    """
 
     tool: ToolSpec
     arguments: dict[str, Json]
     key: str
     name: str
     seconds: float | None = None
+    stubbed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +141,14 @@ class FailStep:
 
 @dataclass(frozen=True, slots=True)
 class AskPerson:
-    """Ask a person, and suspend the run."""
+    """Ask a person, and suspend the run. For an approval: its hash, the rule that asks, and its terms."""
 
     question: str
     what: Literal["ask", "approval"]
     answer_schema: dict[str, Json] | None = None
     arguments: str | None = None
+    rule: str | None = None
+    terms: Terms | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sopwith.errors import ModelError, SopwithError
+from sopwith.guard.approval import Given, voided
 from sopwith.guard.permit import CallFacts, Policy
 from sopwith.guard.redact import Redactor
 from sopwith.guard.screen import Screen
+from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import (
     AlertRaised,
     CallFinished,
@@ -63,6 +65,7 @@ from sopwith.run.decision import (
     TakeEdge,
     Wait,
 )
+from sopwith.run.dry_run import made_up
 from sopwith.run.journal import Clock, Journal
 from sopwith.run.limits import Scope, call_seconds, model_seconds, outlasted
 from sopwith.run.packet import packet
@@ -277,8 +280,15 @@ async def _start_call(driver: Driver, decision: StartCall) -> None:
     verdict, rule = around.policy.judge(facts)
     what = f"{cursor.instance}\n{tool.name}\n".encode() + canonical(arguments)
     judged = around.redactor.keyed_hash(what)
-    cause = journal.emit(CallJudged(verdict=verdict, rule=rule, arguments=judged), cause)
-    approved = decision.proposed and cursor.approved is True and cursor.judged == judged
+    terms = around.policy.terms(rule) if verdict == "ask" else NO_TERMS
+    void = None
+    if verdict == "ask" and decision.proposed and cursor.approved is True:
+        given = Given(cursor.terms, cursor.judged, cursor.expires_at)
+        void = voided(given, terms, judged, max(around.clock(), state.at))
+    told = None if terms == NO_TERMS else terms
+    body = CallJudged(verdict=verdict, rule=rule, arguments=judged, terms=told, void=void)
+    cause = journal.emit(body, cause)
+    approved = state.dry_run or (decision.proposed and cursor.approved is True and void is None)
     if verdict == "deny" or (verdict == "ask" and not approved):
         return
     key = cursor.key if decision.proposed else None
@@ -302,6 +312,9 @@ async def _perform_call(driver: Driver, decision: PerformCall) -> None:
     """The call itself. For a write, everything up to the intent is on disk first, and its outcome right after."""
     journal = driver.journal
     writes = decision.tool.effect is not Effect.READ
+    if decision.stubbed:
+        _stub_call(driver, decision)
+        return
     if writes:
         await journal.flush(durable=True)
     cause = journal.state.cursor.started if journal.state.cursor else None
@@ -319,6 +332,16 @@ async def _perform_call(driver: Driver, decision: PerformCall) -> None:
         journal.emit(CallFinished(name=decision.name, ms=ms, **stored), cause)
     if writes:
         await journal.flush(durable=True)
+
+
+def _stub_call(driver: Driver, decision: PerformCall) -> None:
+    """Write down a made-up result in the place of the call."""
+    journal, state = driver.journal, driver.journal.state
+    cursor = state.cursor or Cursor("", 1, state.at)
+    node = driver.book.machine.nodes[cursor.step]
+    value = made_up(driver.book, node, decision.tool, decision.name, state, driver.values)
+    stored = journal.stored(driver.redact(value))
+    journal.emit(CallFinished(name=decision.name, stubbed=True, **stored), cursor.started)
 
 
 async def _store_value(driver: Driver, decision: StoreValue) -> None:
@@ -353,12 +376,19 @@ async def _fail_step(driver: Driver, decision: FailStep) -> None:
 
 
 async def _ask_person(driver: Driver, decision: AskPerson) -> None:
+    terms = decision.terms or NO_TERMS
+    now = max(driver.around.clock(), driver.journal.state.at)
     asked = driver.journal.emit(
         HumanAsked(
             question=driver.redact_mixed(decision.question),
             what=decision.what,
             answer_schema=decision.answer_schema,
             arguments=decision.arguments,
+            rule=decision.rule,
+            roles=terms.roles,
+            count=terms.count,
+            four_eyes=terms.four_eyes,
+            expires_at=None if terms.expires is None else now + int(terms.expires * 1_000_000),
         )
     )
     driver.journal.emit(RunSuspended(), asked)

@@ -17,7 +17,7 @@ from sopwith.guard.redact import Redactor
 from sopwith.guard.screen import Screen
 from sopwith.guard.vault import MemoryVault, SqliteVault, Vault
 from sopwith.ir.diagnostic import Severity
-from sopwith.ir.event import Event, HumanAnswered, Outcome, Principal, RunFinished, RunResumed, RunStarted
+from sopwith.ir.event import Event, Outcome, Principal, RunFinished, RunResumed, RunStarted
 from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import ToolSpec
@@ -32,6 +32,7 @@ from sopwith.log.port import Log
 from sopwith.log.sqlite import SqliteLog
 from sopwith.models.connect import connect
 from sopwith.models.port import Model
+from sopwith.run.approval import ANSWER_HINT, answered
 from sopwith.run.book import Book
 from sopwith.run.decision import VERSION as DECISIONS
 from sopwith.run.drive import Driver, Surroundings
@@ -145,12 +146,14 @@ class Engine:
         inputs: Mapping[str, Json] | None = None,
         grip: Grip | str | None = None,
         run_id: str | None = None,
+        dry_run: bool = False,
     ) -> Run:
         """Run a procedure on `request` until it ends or waits for somebody.
 
         `procedure` is an id, needed where there is more than one; `inputs` are those that are passed; `grip`
-        overrides the procedure's own. Raises `UserError` for what was given wrongly, `LogError` when nothing can be
-        written.
+        overrides the procedure's own. In a `dry_run` tools that read are called, and no other ones: their results are
+        made from their schemas, and approvals are noted and not waited for. Raises `UserError` for what was given
+        wrongly, `LogError` when nothing can be written.
         """
         chosen = await self._choose(procedure)
         held = _held(grip)
@@ -177,6 +180,7 @@ class Engine:
                 language=book.language,
                 grip=None if held is None else str(held),
                 budget=self._budget,
+                dry_run=dry_run,
             )
         )
         return await self._drive(driver, [])
@@ -186,12 +190,14 @@ class Engine:
         return asyncio.run(self.run(request, **options))
 
     async def resume(
-        self, run: str, *, answer: Json = None, answered: bool = False, by: str = "operator"
+        self, run: str, *, answer: Json = None, answered: bool = False, by: Principal | str = "operator"
     ) -> Run:
         """Take a run up again: after a crash, or with a person's `answer` (set `answered` to give null).
 
-        The run goes on with the procedure and tools it was started with. Raises `UserError` for an unknown run, one
-        that has ended, an answer that the question does not allow, or a missing answer.
+        The run goes on with the procedure and tools it was started with. An approval is answered by whom its terms
+        admit: the roles of a `Principal` are believed, those of a name are looked up in the policy. Raises
+        `UserError` for an unknown run, one that has ended, an answer that the question does not allow or that `by` may
+        not give, or a missing answer.
         """
         driver, events = await self._take_up(run)
         journal = driver.journal
@@ -199,22 +205,54 @@ class Engine:
         given = answered or answer is not None
         if cursor is not None and cursor.question is not None:
             if not given:
-                raise UserError(Text("the run waits for an answer", "该运行在等待回答"), _ANSWER_HINT)
-            self._answer(driver, events, answer, by)
-            self._resumed(driver, events[0].body, by)
-        elif given:
+                raise UserError(Text("the run waits for an answer", "该运行在等待回答"), ANSWER_HINT)
+            return await self._answered(driver, events, answer, by)
+        if given:
             raise UserError(Text("the run asks nothing", "该运行没有提问"))
-        else:
-            self._resumed(driver, events[0].body, by)
+        self._resumed(driver, events[0].body, by)
         return await self._drive(driver, events)
 
-    def _resumed(self, driver: Driver, started: RunStarted, by: str) -> None:
+    async def approve(self, run: str, *, by: Principal | str) -> Run:
+        """Give leave for the call that a run waits to make, and go on with it; as `resume`, which says who may.
+
+        Raises `UserError` as `resume` does, and where the run does not wait for an approval.
+        """
+        driver, events = await self._take_up(run)
+        _wants_approval(driver)
+        return await self._answered(driver, events, True, by)
+
+    async def deny(self, run: str, *, by: Principal | str, why: str | None = None) -> Run:
+        """Refuse the call that a run waits to make, and go on: its `on_error` follows (`denied`), or it ends as denied.
+
+        The requester may refuse too, where the terms want no role. Raises `UserError` as `approve`.
+        """
+        driver, events = await self._take_up(run)
+        _wants_approval(driver)
+        return await self._answered(driver, events, False, by, why)
+
+    async def _answered(
+        self,
+        driver: Driver,
+        events: list[Event],
+        answer: Json,
+        by: Principal | str,
+        why: str | None = None,
+    ) -> Run:
+        """Write an answer down and go on, unless more people have to agree first."""
+        asked = next(e for e in reversed(events) if e.body.kind == "human.asked")
+        told = answered(driver, asked.body, answer, by, why)
+        driver.journal.emit(told, asked.seq)
+        if driver.journal.state.suspended_at is None:
+            self._resumed(driver, events[0].body, told.by)
+        return await self._drive(driver, events)
+
+    def _resumed(self, driver: Driver, started: RunStarted, by: Principal | str) -> None:
         """Write down who goes on with the run, and under which rules and prompts where they are other ones."""
         journal = driver.journal
         rules, prompts = journal.keep(*self._rules_blob), prompts_digest(started.language)
         journal.emit(
             RunResumed(
-                by=by,
+                by=str(driver.redact(storable(by.id if isinstance(by, Principal) else by))),
                 policy=None if rules == started.policy else rules,
                 prompts=None if prompts == started.prompts else prompts,
             )
@@ -268,17 +306,6 @@ class Engine:
         driver.journal.take_up(state)
         await driver.journal.load([v.blob for v in state.values.values() if isinstance(v, Reference)])
         return driver, events
-
-    def _answer(self, driver: Driver, events: Sequence[Event], answer: Json, by: str) -> None:
-        asked = next(e for e in reversed(events) if e.body.kind == "human.asked")
-        schema: dict[str, Json] = asked.body.answer_schema or {}
-        problems = validator(schema).problems(answer)
-        if problems:
-            listed = "; ".join(problems)
-            raise UserError(
-                Text(f"the answer does not fit: {listed}", f"回答不合要求：{listed}"), _ANSWER_HINT
-            )
-        driver.journal.emit(HumanAnswered(answer=driver.redact(storable(answer)), by=by), asked.seq)
 
     async def _choose(self, name: str | None) -> Procedure:
         known = await self.procedures()
@@ -337,6 +364,12 @@ class Engine:
             asked = next(e for e in reversed(events) if e.body.kind == "human.asked")
             question = str(_revealed(driver, asked.body.question))
         return Run(state, events, outcome, question, input_values(state, driver.book.procedure.inputs))
+
+
+def _wants_approval(driver: Driver) -> None:
+    cursor = driver.journal.state.cursor
+    if cursor is None or cursor.question != "approval":
+        raise UserError(Text("the run does not wait for an approval", "该运行不在等待批准"), _WAITING_HINT)
 
 
 def _revealed(driver: Driver, told: Json) -> Json:
@@ -406,8 +439,8 @@ def _checked_inputs(procedure: Procedure, given: dict[str, Json]) -> dict[str, J
     return {name: storable(value) for name, value in given.items()}
 
 
+_WAITING_HINT = Text("`sopwith approvals` lists what waits", "用 sopwith approvals 查看等待批准的调用")
 _CANCELLED = Text("cancelled by {}", "由 {} 取消")
 _BROKEN = Text("the procedures do not pass their checks", "流程未通过检查")
 _BROKEN_HINT = Text("see the diagnostics, or run `sopwith check`", "请查看诊断，或运行 sopwith check")
 _RUNS_HINT = Text("`sopwith runs` lists the runs", "用 sopwith runs 查看所有运行")
-_ANSWER_HINT = Text("answer with `sopwith resume RUN --answer …`", "用 sopwith resume RUN --answer … 回答")

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import (
     AlertRaised,
     Body,
@@ -59,6 +60,7 @@ def begin(event: Event) -> State:
         date=body.date,
         language=body.language,
         budget=body.budget,
+        dry_run=body.dry_run,
         given=body.inputs,
         started_at=event.at,
         seq=event.seq,
@@ -177,7 +179,7 @@ def _rejected(state: State, event: Event, body: ReplyRejected) -> None:
         tool=None,
         arguments=None,
         verdict=None,
-        approved=None,
+        **_NOT_APPROVED,
         failed=body.error if body.final else cursor.failed,
     )
 
@@ -201,7 +203,7 @@ def _proposed(state: State, event: Event, body: CallProposed) -> None:
         reply=None,
         rejections=(),
         verdict=None,
-        approved=None,
+        **_NOT_APPROVED,
         started=None,
         key=None,
         attempt=0,
@@ -211,7 +213,13 @@ def _proposed(state: State, event: Event, body: CallProposed) -> None:
 
 
 def _judged(state: State, event: Event, body: CallJudged) -> None:
-    _cursor(state, verdict=body.verdict, rule=body.rule, judged=body.arguments)
+    terms = body.terms or NO_TERMS
+    _cursor(state, verdict=body.verdict, rule=body.rule, judged=body.arguments, terms=terms)
+    if body.void is not None:
+        _cursor(state, **_NOT_APPROVED)
+
+
+_NOT_APPROVED: dict[str, Any] = {"approved": None, "votes": (), "expires_at": None}
 
 
 def _started(state: State, event: Event, body: CallStarted) -> None:
@@ -247,7 +255,7 @@ def _finished_call(state: State, event: Event, body: CallFinished) -> None:
         _cursor(state, started=None, error=body.error)
     else:
         _bind(state, event, body)
-        _cursor(state, started=None, done=True)
+        _cursor(state, started=None, done=True, stubbed=body.stubbed)
 
 
 def _lost(state: State, why: ErrorData | None = None) -> None:
@@ -262,7 +270,7 @@ def _value_stored(state: State, event: Event, body: ValueStored) -> None:
     _exchange(state)
     _bind(state, event, body)
     sure = state.cursor.confidence if state.cursor else None
-    _cursor(state, value_confidence=sure, reply=None, rejections=(), answer=None, done=True)
+    _cursor(state, value_confidence=sure, reply=None, rejections=(), answer=None, done=True, stubbed=False)
 
 
 def _check_ran(state: State, event: Event, body: CheckRan) -> None:
@@ -290,15 +298,23 @@ def _step_failed(state: State, event: Event, body: StepFailed) -> None:
 
 
 def _human_asked(state: State, event: Event, body: HumanAsked) -> None:
-    _cursor(state, question=body.what)
+    _cursor(state, question=body.what, expires_at=body.expires_at)
 
 
 def _human_answered(state: State, event: Event, body: HumanAnswered) -> None:
-    _wake(state, event.at)
-    if state.cursor is not None and state.cursor.question == "approval":
-        _cursor(state, question=None, approved=body.answer is True)
-    else:
+    """An approval stays asked for until as many people have agreed as its terms want, or one has refused."""
+    cursor = state.cursor
+    if cursor is None or cursor.question != "approval":
+        _wake(state, event.at)
         _cursor(state, question=None, answer=(body.answer, body.by))
+        return
+    votes = (*cursor.votes, body)
+    agreed = body.answer is True
+    if agreed and len(votes) < cursor.terms.count:
+        _cursor(state, votes=votes)
+        return
+    _wake(state, event.at)
+    _cursor(state, question=None, votes=votes, approved=agreed)
 
 
 def _wake(state: State, at: int) -> None:
@@ -317,7 +333,7 @@ def _resumed(state: State, event: Event, body: RunResumed) -> None:
         _wake(state, event.at)
     if cursor is None:
         return
-    if cursor.started is not None and cursor.effect is not Effect.READ:
+    if cursor.started is not None and cursor.effect is not Effect.READ and not state.dry_run:
         _lost(state)
     _cursor(state, started=None, asked=None)
 

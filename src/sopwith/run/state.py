@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from sopwith.ir.event import Outcome, Phase, Principal, Purpose, Verdict
+from sopwith.ir.approval import NO_TERMS, Terms
+from sopwith.ir.event import HumanAnswered, Outcome, Phase, Principal, Purpose, Verdict
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.usage import Budget, Usage
 from sopwith.ir.value import Json
@@ -61,6 +62,12 @@ class Cursor(_Changed):
     rule: str | None = None
     judged: str | None = None
     """The keyed hash of the arguments that were judged."""
+    terms: Terms = NO_TERMS
+    """What an approval must meet."""
+    votes: tuple[HumanAnswered, ...] = ()
+    """The answers to the approval that is asked for, in order; the last one decides."""
+    expires_at: int | None = None
+    """When the approval ends (µs since 1970)."""
     approved: bool | None = None
     started: int | None = None
     """The seq of a call that was started and has no outcome."""
@@ -75,6 +82,8 @@ class Cursor(_Changed):
     """A person's answer that has not been stored yet, and who gave it."""
     done: bool = False
     """The step's own work is done: its name has a value, or it has none."""
+    stubbed: bool = False
+    """The step's value was made up, in a dry run."""
     checked: bool | None = None
     """How the step's `verify` came out."""
     value_confidence: float | None = None
@@ -123,6 +132,7 @@ class State(_Changed):
     language: str
     budget: Budget
     started_at: int
+    dry_run: bool = False
     given: Mapping[str, Json] = field(default_factory=dict[str, Any])
     seq: int = 0
     at: int = 0

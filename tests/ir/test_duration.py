@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sopwith.lang.duration import read_duration, write_duration
+from sopwith.ir.duration import read_duration, write_duration
 
 
 @pytest.mark.parametrize(
