@@ -8,7 +8,8 @@ Hashes of parts of a prompt, of procedures and of long values are digests of blo
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -33,6 +34,10 @@ class Phase(StrEnum):
 
     __hash__ = str.__hash__  # the one of enums is written in Python, and phases are looked up for every event
 
+
+_BLOB = "blob"
+Blob = Annotated[str, _BLOB]
+"""The digest of bytes that are stored next to the events."""
 
 Verdict = Literal["allow", "deny", "ask"]
 Purpose = Literal["inputs", "arguments", "returns", "judge", "answer", "free"]
@@ -62,9 +67,9 @@ class RunStarted(Body):
     version: int = VERSION
     decisions: int = 1
     procedure_id: str
-    procedure: str
-    tools: str
-    policy: str
+    procedure: Blob
+    tools: Blob
+    policy: Blob
     prompts: str
     model: str
     principal: Principal
@@ -123,8 +128,8 @@ class ModelRequested(Body):
     kind: Literal["model.requested"] = "model.requested"
     purpose: Purpose
     model: str
-    prefix: str
-    turns: str | None = None
+    prefix: Blob
+    turns: Blob | None = None
     tail: str
     legal: tuple[str, ...] = ()
 
@@ -211,7 +216,7 @@ class CallFinished(Body):
     kind: Literal["call.finished"] = "call.finished"
     name: str | None = None
     value: Json = None
-    blob: str | None = None
+    blob: Blob | None = None
     size: int | None = None
     error: ErrorData | None = None
     unknown: bool = False
@@ -225,7 +230,7 @@ class ValueStored(Body):
     kind: Literal["value.stored"] = "value.stored"
     name: str
     value: Json = None
-    blob: str | None = None
+    blob: Blob | None = None
     size: int | None = None
     by: Literal["model", "human"] = "model"
 
@@ -325,7 +330,7 @@ class RunResumed(Body):
 
     kind: Literal["run.resumed"] = "run.resumed"
     by: str = "driver"
-    policy: str | None = None
+    policy: Blob | None = None
     prompts: str | None = None
 
 
@@ -404,6 +409,18 @@ def body_bytes(body: Body) -> bytes:
 def read_body(kind: str, data: bytes) -> Body:
     """The inverse of `body_bytes`."""
     return _BY_KIND[kind].model_validate_json(data)
+
+
+@cache
+def blob_fields(kind: str) -> tuple[str, ...]:
+    """The fields of a kind of event that name blobs; none for an unknown kind."""
+    body = _BY_KIND.get(kind)
+    return tuple(
+        name
+        for name, field in (body.model_fields if body is not None else {}).items()
+        if _BLOB in field.metadata
+        or any(_BLOB in getattr(arm, "__metadata__", ()) for arm in get_args(field.annotation))
+    )
 
 
 def event_json(event: Event) -> dict[str, Json]:

@@ -158,11 +158,23 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 def _known(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the file is a store of ours; False for an empty one. Anything else is refused."""
-    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if application == APPLICATION and version == VERSION:
-        return True
-    if application == APPLICATION:
+    application, version = _marks(connection)
+    empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if not application and not version and empty:
+        return False
+    check_version(connection, path)
+    return True
+
+
+def check_version(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise `LogError` where the file is not a store of the version that is known here."""
+    application, version = _marks(connection)
+    if application != APPLICATION:
+        raise LogError(
+            Text(f"{path} is a database of another program", f"{path} 是其他程序的数据库"),
+            Text("name another file for the event log", "请为事件日志指定其他文件"),
+        )
+    if version != VERSION:
         raise LogError(
             Text(
                 f"the event log {path} has tables of version {version}; this Sopwith knows {VERSION}",
@@ -170,9 +182,10 @@ def _known(connection: sqlite3.Connection, path: Path) -> bool:
             ),
             Text("upgrade Sopwith, or name another file", "请升级 Sopwith，或指定其他文件"),
         )
-    if application or version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        raise LogError(
-            Text(f"{path} is a database of another program", f"{path} 是其他程序的数据库"),
-            Text("name another file for the event log", "请为事件日志指定其他文件"),
-        )
-    return False
+
+
+def _marks(connection: sqlite3.Connection) -> tuple[int, int]:
+    """The application id and the version in the header of the file."""
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return application, version
