@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +19,9 @@ from sopwith.ir.event import (
     StepEntered,
 )
 from sopwith.ir.value import digest
+from sopwith.log.scan import Scan, StoredEvent, StoredRun
 from sopwith.log.sqlite import SqliteLog
+from sopwith.log.sqlite_file import RUN_BITS
 
 START = 1_790_000_000_000_000
 PINNED = b'{"steps":[]}'
@@ -59,11 +63,43 @@ def events(run: str, count: int = 10, *, ended: bool = True, at: int = START) ->
 
 
 async def write(path: Path, *runs: str, count: int = 10, ended: bool = True, at: int = START) -> None:
-    """A store with these runs."""
+    """A store with these runs, each appended in two batches."""
     log = SqliteLog(path)
     for run in runs:
-        await log.append(run, events(run, count, ended=ended, at=at), BLOBS)
+        made = events(run, count, ended=ended, at=at)
+        await log.append(run, made[: count // 2], BLOBS)
+        await log.append(run, made[count // 2 :])
     await log.close()
+
+
+def stored(path: Path, number: int) -> tuple[StoredRun, list[StoredEvent]]:
+    """The row and the events of the run with this number."""
+    scan = Scan(path)
+    try:
+        run = next(run for run in scan.runs() if run.number == number)
+        return run, scan.events(run)
+    finally:
+        scan.close()
+
+
+def replace(path: Path, number: int, events: Sequence[StoredEvent]) -> None:
+    """Put other events in the place of those of a run, with the hashes that they have: each a batch of its own."""
+    run, _ = stored(path, number)
+    base = number << RUN_BITS
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM batch WHERE id >> ? = ?", (RUN_BITS, number))
+        for event in events:
+            envelope = [
+                event.at - run.started_at,
+                event.phase,
+                event.step,
+                event.cause,
+                event.kind,
+                0,
+                len(event.body),
+            ]
+            row = (base + event.seq, event.hash, json.dumps([envelope], ensure_ascii=False), event.body)
+            connection.execute("INSERT INTO batch VALUES (?,?,?,?)", row)
 
 
 def sql(path: Path, *statements: str) -> list[tuple[object, ...]]:

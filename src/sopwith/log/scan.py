@@ -5,10 +5,11 @@ This is the face for audits and for damaged files; a healthy store is read with 
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import quote
 
 from sopwith.errors import LogDamaged, Text
@@ -35,8 +36,8 @@ class StoredRun(NamedTuple):
 
 
 class StoredEvent(NamedTuple):
-    """The row of an event in words, with the stored bytes of its body and of its hash. A text that is not
-    there is empty, and so is what is not of its type."""
+    """An event as it is stored, with the bytes of its body and of its hash. What is not there, or is not of its
+    type, is empty."""
 
     seq: int
     at: int
@@ -60,7 +61,6 @@ class Scan:
         self._connection = _open(path)
         try:
             check_version(self._connection, path)
-            self._names = {row[0]: row[1] for row in self._rows("name", "number, text", 0, None)}
         except sqlite3.Error as error:
             self._connection.close()
             raise failure(path, error) from error
@@ -80,21 +80,10 @@ class Scan:
     def events(self, run: StoredRun) -> list[StoredEvent]:
         """The events of a run in the order of their seqs."""
         base = run.number << RUN_BITS
-        columns = f"id & {LAST_SEQ}, after, phase, step, cause, kind, body, hash"
-        rows = self._rows("event", columns, base, base + LAST_SEQ, run.run)
-        return [
-            StoredEvent(
-                seq,
-                run.started_at + _number(after),
-                self._names.get(phase, ""),
-                None if step is None else self._names.get(step, ""),
-                cause if isinstance(cause, int) else None,
-                self._names.get(kind, ""),
-                _bytes(body),
-                _bytes(own),
-            )
-            for seq, after, phase, step, cause, kind, body, own in rows
-        ]
+        columns = f"id & {LAST_SEQ}, CAST(hashes AS BLOB), CAST(envelopes AS BLOB), CAST(bodies AS BLOB)"
+        rows = self._rows("batch", columns, base, base + LAST_SEQ, run.run)
+        found = [event for row in rows for event in _unpacked(run.started_at, *row)]
+        return sorted(found, key=lambda event: event.seq)
 
     def numbers(self) -> list[int]:
         """The numbers of runs that events are filed under, whether the run has a row or not."""
@@ -102,13 +91,13 @@ class Scan:
         after = 0
         try:
             while True:
-                row = self._connection.execute("SELECT min(id) FROM event WHERE id >= ?", (after,)).fetchone()
+                row = self._connection.execute("SELECT min(id) FROM batch WHERE id >= ?", (after,)).fetchone()
                 if row[0] is None:
                     return found
                 found.append(row[0] >> RUN_BITS)
                 after = (found[-1] + 1) << RUN_BITS
         except sqlite3.Error as error:
-            self._note("event", error)
+            self._note("batch", error)
             return found
 
     def blobs(self) -> Iterator[tuple[str, bytes]]:
@@ -144,7 +133,7 @@ class Scan:
 
     def _rows(self, table: str, columns: str, first: int, last: int | None, of: str = "") -> list[Any]:
         """The rows of a table whose key lies in a range, in order; what is damaged is left out and noted."""
-        key = "id" if table == "event" else "number"
+        key = "id" if table == "batch" else "number"
         select = f"SELECT {columns} FROM {table} WHERE {key} >= ? AND {key} <= ? ORDER BY {key}"
         found: list[Any] = []
         tries = 0
@@ -189,6 +178,35 @@ def _open(path: Path) -> sqlite3.Connection:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN or options:
                 raise failure(path, error) from error
     raise LogDamaged(Text(f"{path} cannot be read", f"无法读取 {path}"), RESTORE)
+
+
+def _unpacked(start: int, first: int, hashes: bytes, envelopes: bytes, bodies: bytes) -> list[StoredEvent]:
+    """The events of one batch: as many as it has envelopes or hashes."""
+    try:
+        told: Any = json.loads(envelopes)
+    except (TypeError, ValueError):
+        told = None
+    listed = cast("list[Any]", told) if isinstance(told, list) else []
+    hashes, bodies = _bytes(hashes), _bytes(bodies)
+    found: list[StoredEvent] = []
+    for index in range(max(len(listed), len(hashes) // 32)):
+        envelope: Any = listed[index] if index < len(listed) else None
+        parts = cast("list[Any]", envelope) if isinstance(envelope, list) else []
+        since, phase, step, cause, kind, place, length = (*parts, *[None] * 7)[:7]
+        begin = _number(place)
+        found.append(
+            StoredEvent(
+                first + index,
+                start + _number(since),
+                _text(phase),
+                step if isinstance(step, str) else None,
+                cause if isinstance(cause, int) else None,
+                _text(kind),
+                bodies[begin : begin + _number(length)],
+                hashes[32 * index : 32 * index + 32],
+            )
+        )
+    return found
 
 
 def _lenient(data: bytes) -> str:
