@@ -28,6 +28,7 @@ VERBS: dict[str, Text] = {
     "resume": Text("go on with a run: after an answer, or after a crash", "回答之后或崩溃之后继续运行"),
     "runs": Text("list the runs", "列出运行"),
     "trace": Text("show what happened in a run", "显示一次运行的经过"),
+    "audit": Text("find what was changed in a store, and sign its heads", "查找存储中的改动，签名链头"),
     "model": Text("get and list models that run on this machine", "获取和列出本机模型"),
     "schema": Text("print the JSON Schema of procedures or events", "输出流程或事件的 JSON Schema"),
 }

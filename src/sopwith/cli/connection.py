@@ -12,6 +12,7 @@ from typing import Any
 from sopwith.cli.project import LOCAL, Project
 from sopwith.cli.prompt import purpose_of
 from sopwith.cli.script import model_of
+from sopwith.cli.settings import Settings
 from sopwith.cli.toolbox import tools_of
 from sopwith.errors import ProcedureError, Text, UserError
 from sopwith.guard.permit import Policy
@@ -26,6 +27,10 @@ from sopwith.lang.check import check
 from sopwith.lang.compile import compile_procedure
 from sopwith.lang.document import Document
 from sopwith.lang.machine import Machine
+from sopwith.log.head import Heads, HeadsFile, is_url
+from sopwith.log.head_url import HeadsUrl
+from sopwith.log.scan import Scan
+from sopwith.log.signing_key import SigningKey
 from sopwith.log.sqlite import SqliteLog
 from sopwith.models.port import Model
 from sopwith.run.engine import Engine
@@ -37,14 +42,25 @@ RUNS = "runs.db"
 VAULT = "vault.db"
 
 
-def open_log(data: Path, *, make: bool = False) -> SqliteLog:
-    """The event log in a data folder. Raises `UserError` where there is none, unless it is to be made."""
+def store_file(data: Path) -> Path:
+    """The file of the event log in a data folder. Raises `UserError` where there is none."""
     file = data / RUNS
-    if not make and not file.is_file():
+    if not file.is_file():
         raise UserError(
             Text(f"there are no runs in {data}", f"{data} 中没有任何运行"),
             Text("name the data folder with --data", "请用 --data 指定数据目录"),
         )
+    return file
+
+
+def scan_of(data: Path) -> Scan:
+    """The raw rows of the event log in a data folder. Raises `UserError` where there is none."""
+    return Scan(store_file(data))
+
+
+def open_log(data: Path, *, make: bool = False) -> SqliteLog:
+    """The event log in a data folder. Raises `UserError` where there is none, unless it is to be made."""
+    file = data / RUNS if make else store_file(data)
     log = SqliteLog(file)
     ignored = data / ".gitignore"
     if make and not ignored.exists():
@@ -65,6 +81,14 @@ def guards_of(project: Project) -> tuple[Policy, Screen]:
     if project.allow:
         policy = Policy(policy.rules, allow_writes=(*policy.allow_writes, *project.allow))
     return policy, screen
+
+
+def heads_of(settings: Settings) -> Heads | None:
+    """Where heads are kept, where a setting says so. Raises `PolicyError` without a key: nothing starts unsigned."""
+    if settings.heads is None:
+        return None
+    key = SigningKey.find(settings.signing_key)
+    return HeadsUrl(str(settings.heads), key) if is_url(settings.heads) else HeadsFile(settings.heads, key)
 
 
 @dataclass(slots=True)
@@ -122,6 +146,7 @@ async def _connect(
     given: Collection[str],
 ) -> Connection:
     policy, screen = guards_of(project)
+    heads = heads_of(project.settings)
     model = model_of(project.model or LOCAL) if needs_model(machine, given) else None
     data = project.settings.data
     log = open_log(data, make=True)
@@ -139,6 +164,7 @@ async def _connect(
         budget=project.settings.budget,
         screen=screen,
         vault=vault,
+        heads=heads,
     )
     return Connection(engine, machine, model, log, vault)
 

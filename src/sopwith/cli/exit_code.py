@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from types import MappingProxyType
 
-from sopwith.errors import ProcedureError, SopwithError, Text, UserError
+from sopwith.errors import LogDamaged, ProcedureError, SopwithError, Text, UserError
 
 
 class ExitCode(IntEnum):
@@ -19,6 +19,7 @@ class ExitCode(IntEnum):
     DENIED = 5
     EXHAUSTED = 6
     SUSPENDED = 7
+    DAMAGED = 8
     INTERRUPTED = 130
 
 
@@ -37,6 +38,7 @@ MEANINGS = MappingProxyType(
         ExitCode.DENIED: Text("a rule denied the request or a call", "规则拒绝了请求或调用"),
         ExitCode.EXHAUSTED: Text("a budget or a time limit was reached", "达到预算或时间上限"),
         ExitCode.SUSPENDED: Text("the run waits for an answer", "运行在等待回答"),
+        ExitCode.DAMAGED: Text("the event log is damaged, or was changed", "事件日志已损坏或被改动"),
         ExitCode.INTERRUPTED: Text(
             "interrupted; `sopwith resume` goes on", "被中断；可用 sopwith resume 继续"
         ),
@@ -65,6 +67,8 @@ def of_error(error: BaseException) -> ExitCode:
         return ExitCode.INVALID
     if isinstance(error, KeyboardInterrupt):
         return ExitCode.INTERRUPTED
+    if isinstance(error, LogDamaged):
+        return ExitCode.DAMAGED
     return ExitCode.USAGE if isinstance(error, UserError) else ExitCode.INTERNAL
 
 

@@ -16,22 +16,26 @@ from typing import Any, Literal, cast
 
 from sopwith.errors import NO_HINT, Text, UserError
 from sopwith.ir.usage import Budget
+from sopwith.log.head import is_url
 
 FILE = "sopwith.toml"
 PREFIX = "SOPWITH_"
+SIGNING_KEY = "audit.key"
+"""The name of the file of the signing key, beside the user's own settings."""
 OTHER_VARIABLES = frozenset(
     {
         "SOPWITH_LANG",
         "SOPWITH_DEBUG",
         "SOPWITH_MODEL_DIR",
         "SOPWITH_KEY",
+        "SOPWITH_AUDIT_KEY",
         "SOPWITH_BASE_URL",
         "SOPWITH_API_KEY",
     }
 )
 """Variables of the same prefix that are no settings."""
 
-Kind = Literal["text", "words", "path", "paths", "count", "seconds"]
+Kind = Literal["text", "words", "path", "place", "paths", "count", "seconds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "tools": Setting("paths", Text("Python files with tools", "含工具的 Python 文件")),
         "mcp": Setting("path", Text("a file with MCP servers", "MCP 服务器配置文件")),
         "policy": Setting("path", Text("the file with the policy", "策略文件")),
+        "heads": Setting("place", Text("a file or URL for signed chain heads", "写入签名链头的文件或 URL")),
+        "signing_key": Setting("path", Text("the file of the key that signs them", "签名私钥文件")),
         "principal": Setting("text", Text("who runs are for", "运行所代表的人")),
         "roles": Setting("words", Text("the roles of the principal", "该人的角色")),
         "budget.tokens": Setting("count", Text("tokens of one run", "单次运行的 token 数")),
@@ -67,6 +73,7 @@ _WANTED: Mapping[Kind, Text] = {
     "text": Text("text", "文本"),
     "words": Text("a list of texts", "文本列表"),
     "path": Text("a path", "路径"),
+    "place": Text("a path or a URL", "路径或 URL"),
     "paths": Text("a list of paths", "路径列表"),
     "count": Text("a whole number, 0 or more", "不小于 0 的整数"),
     "seconds": Text("a number, 0 or more", "不小于 0 的数"),
@@ -82,6 +89,8 @@ class Settings:
     tools: tuple[Path, ...] | None
     mcp: Path | None
     policy: Path | None
+    heads: Path | str | None
+    signing_key: Path
     principal: str
     roles: tuple[str, ...]
     budget: Budget
@@ -109,6 +118,8 @@ def load_settings(
         tools=values.get("tools"),
         mcp=values.get("mcp"),
         policy=values.get("policy"),
+        heads=values.get("heads"),
+        signing_key=values.get("signing_key", user_file(environment).with_name(SIGNING_KEY)),
         principal=values.get("principal", "anonymous"),
         roles=values.get("roles", ()),
         budget=Budget(**budget),
@@ -233,7 +244,9 @@ def _value(name: str, value: Any, folder: Path, place: str) -> Any:
     match kind, value:
         case "text", str() if value:
             return value
-        case "path", (str() | Path()) if str(value):
+        case "place", str() if is_url(value):
+            return value
+        case (("path" | "place"), (str() | Path())) if str(value):
             return folder / Path(value).expanduser()
         case (("words" | "paths"), (list() | tuple())) if all(
             isinstance(item, str | Path) for item in cast("list[Any]", value)

@@ -11,12 +11,11 @@ import asyncio
 import contextlib
 import json
 import os
-import urllib.request
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from sopwith.errors import LogError, Text, UserError
 from sopwith.ir.value import Json
@@ -31,9 +30,6 @@ except ImportError:  # not a POSIX system: appends of one line are not shared be
 FIRST = "0" * 64
 """What stands for the digest of the line before the first."""
 
-SECONDS = 5.0
-"""So long a URL may take to accept a head."""
-
 _TAIL = 65_536
 
 
@@ -47,48 +43,35 @@ class Head(NamedTuple):
     what: Literal["head", "collected"] = "head"
 
 
-class Heads:
-    """Where heads are written: a file, or a URL that takes each line by POST; signed with `key`.
+class Heads(Protocol):
+    """Where heads are kept: a file, or whoever listens at a URL."""
 
-    One heads file belongs to one store. Many processes may append to it.
-    """
+    async def add(self, heads: Sequence[Head]) -> None:
+        """Sign and keep heads. Raises `LogError` where that fails."""
+        ...
 
-    def __init__(self, place: str | Path, key: SigningKey) -> None:
-        self.place = place if is_url(place) else Path(place)
+
+class HeadsFile:
+    """Heads in a file. It belongs to one store; many processes may append to it."""
+
+    def __init__(self, path: str | Path, key: SigningKey) -> None:
+        self.path = Path(path)
         self._key = key
 
     async def add(self, heads: Sequence[Head]) -> None:
-        """Sign and write heads. Raises `LogError` where they cannot be written."""
+        """As `Heads.add`; the lines are on the disk when it returns."""
         try:
-            await asyncio.to_thread(self._add, heads)
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            raise LogError(
-                Text(
-                    f"the chain head cannot be written to {self.place}: {why}",
-                    f"无法将链头写入 {self.place}：{why}",
-                ),
-                Text(
-                    "the run itself is stored; sign it later with `sopwith audit heads`",
-                    "运行本身已保存；稍后可用 sopwith audit heads 补签",
-                ),
-            ) from error
+            await asyncio.to_thread(self._append, heads)
+        except OSError as error:
+            raise not_kept(str(self.path), error) from error
 
-    def _add(self, heads: Sequence[Head]) -> None:
-        if isinstance(self.place, Path):
-            self._append(self.place, heads)
-            return
-        for head in heads:
-            # Whoever receives the lines chains them; nobody here knows what was posted before.
-            _post(self.place, _line(head, "", self._key))
-
-    def _append(self, path: Path, heads: Sequence[Head]) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+b") as file, _locked(file):
+    def _append(self, heads: Sequence[Head]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a+b") as file, _locked(file):
             previous, whole = _last_digest(file)
             lines = b"" if whole else b"\n"
             for head in heads:
-                line = _line(head, previous, self._key)
+                line = line_of(head, previous, self._key)
                 previous = sha256(line).hexdigest()
                 lines += line + b"\n"
             file.write(lines)
@@ -140,7 +123,20 @@ def read_heads(path: Path, keys: Sequence[PublicKey]) -> SignedHeads:
     return SignedHeads(tuple(heads), tuple(findings), signatures)
 
 
-def _line(head: Head, previous: str, key: SigningKey) -> bytes:
+def not_kept(place: str, error: Exception) -> LogError:
+    """The error for heads that cannot be written to `place`."""
+    why = getattr(error, "strerror", None) or str(error)
+    return LogError(
+        Text(f"the chain head cannot be written to {place}: {why}", f"无法将链头写入 {place}：{why}"),
+        Text(
+            "the run itself is stored; sign it later with `sopwith audit heads`",
+            "运行本身已保存；稍后可用 sopwith audit heads 补签",
+        ),
+    )
+
+
+def line_of(head: Head, previous: str, key: SigningKey) -> bytes:
+    """A signed line, without its end. `previous` is the digest of the line before, empty where nobody knows it."""
     told: dict[str, Json] = {
         "what": head.what, "run": head.run, "seq": head.seq, "hash": head.hash, "at": head.at,
         "previous": previous, "key": key.public.id,
@@ -207,10 +203,3 @@ def _locked(file: Any) -> Generator[None]:
         yield
     finally:
         fcntl.flock(file, fcntl.LOCK_UN)
-
-
-def _post(url: str, line: bytes) -> None:
-    headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(url, line, headers, method="POST")
-    with urllib.request.urlopen(request, timeout=SECONDS) as reply:
-        reply.read(_TAIL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self, cast
 
-from sopwith.errors import PolicyError, ProcedureError, Text, UserError
+from sopwith.errors import LogError, PolicyError, ProcedureError, Text, UserError
 from sopwith.guard.permit import Policy
 from sopwith.guard.redact import Redactor
 from sopwith.guard.screen import Screen
@@ -27,6 +28,7 @@ from sopwith.lang.check import check
 from sopwith.lang.compile import compile_procedure
 from sopwith.lang.document import Document
 from sopwith.lang.read import read
+from sopwith.log.head import Head, Heads
 from sopwith.log.memory import MemoryLog
 from sopwith.log.port import Log
 from sopwith.log.sqlite import SqliteLog
@@ -47,6 +49,8 @@ from sopwith.tools.catalogue import Catalogue
 from sopwith.tools.function import FunctionSource
 from sopwith.tools.port import ToolSource
 
+_LOGGER = logging.getLogger("sopwith")
+
 ProcedureLike = Procedure | Document | Path | str
 ToolLike = ToolSource | Callable[..., Any]
 
@@ -61,6 +65,8 @@ class Engine:
     `procedures` are files, texts or objects; `tools` are decorated functions and tool sources; `model` is a model or a
     name for `connect` ("local", "openai:…"). Without a `log` events are kept in memory. Without a `vault` secrets are
     kept sealed beside the log (`NAME.vault`), or in memory. Without a `policy` reads are allowed and writes are not.
+    With `heads` the last hash of a run is signed and kept there whenever it ends or waits; where that fails, a warning
+    is logged and the run goes on.
     Use it as an async context manager, or call `close`.
     """
 
@@ -76,6 +82,7 @@ class Engine:
         screen: Screen | None = None,
         vault: Vault | None = None,
         models: Mapping[str, Model] | None = None,
+        heads: Heads | None = None,
         clock: Clock = _now,
     ) -> None:
         given = [procedures] if isinstance(procedures, Procedure | Document | Path | str) else procedures
@@ -89,6 +96,7 @@ class Engine:
         self._budget = budget if budget is not None else Budget()
         self._screen = screen if screen is not None else Screen()
         self._vault = vault if vault is not None else _vault_for(self._log)
+        self._heads = heads
         self._clock = clock
         self._subscribers: list[Subscriber] = []
         self._books: dict[tuple[str, str | None], Book] = {}
@@ -285,6 +293,7 @@ class Engine:
         left = packet(driver.book, journal.state).model_copy(update={"reason": reason})
         journal.emit(RunFinished(outcome=Outcome(kind="cancelled", packet=left)))
         await journal.flush()
+        await self._sign(journal)
         return self._run(driver, [*events, *journal.events])
 
     async def _take_up(self, run: str) -> tuple[Driver, list[Event]]:
@@ -350,7 +359,17 @@ class Engine:
 
     async def _drive(self, driver: Driver, earlier: list[Event]) -> Run:
         await driver.drive()
+        await self._sign(driver.journal)
         return self._run(driver, [*earlier, *driver.journal.events])
+
+    async def _sign(self, journal: Journal) -> None:
+        """Keep the signed head of a run that has ended or waits."""
+        if self._heads is None or not journal.head:
+            return
+        try:
+            await self._heads.add([Head(journal.run, journal.state.seq, journal.head, self._clock())])
+        except LogError as error:
+            _LOGGER.warning("%s", error.render(journal.state.language))
 
     def _run(self, driver: Driver, events: Sequence[Event]) -> Run:
         state: State = driver.journal.state

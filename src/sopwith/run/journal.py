@@ -48,6 +48,8 @@ class Journal:
         self._subscribers = list(subscribers)
         self._state: State | None = None
         self.events: list[Event] = []
+        self.head = ""
+        """The hash of the last event that was appended here."""
         self._appended = 0
         """How many of `events` are in the log."""
         self._blobs: dict[str, bytes] = {}
@@ -135,7 +137,7 @@ class Journal:
             # A copy: while the log waits for its turn, the run may go on.
             events, blobs = self.events[self._appended :], dict(self._blobs)
             if events:
-                await self._log.append(self.run, events, blobs, durable=durable)
+                self.head = await self._log.append(self.run, events, blobs, durable=durable)
                 self._appended += len(events)
                 for name in blobs:
                     del self._blobs[name]

@@ -1,0 +1,114 @@
+"""`sopwith audit`: what was changed is named, heads are signed, and exit codes say how it went."""
+
+from __future__ import annotations
+
+import json
+import stat
+
+import pytest
+from tests.cli.command import Command
+from tests.log.stores import replace, sql, stored
+
+ORDER = ("run", "procedure.yaml", "--request", "Where is my order A-1001?")
+
+
+@pytest.fixture
+def ran(project: Command) -> Command:
+    """A project with two runs."""
+    for _ in range(2):
+        assert project(*ORDER).code == 0
+    return project
+
+
+def cut(command: Command, number: int, *, keep: int) -> None:
+    """Cut the tail of a run, and its row with it."""
+    store = command.folder / ".sopwith" / "runs.db"
+    replace(store, number, stored(store, number)[1][:keep])
+    sql(store, f"UPDATE run SET status = 'running' WHERE number = {number}")
+
+
+def with_heads(command: Command) -> None:
+    assert command("audit", "keygen").code == 0
+    set_heads(command, "audit/heads.jsonl")
+
+
+def set_heads(command: Command, place: str) -> None:
+    file = command.folder / "sopwith.toml"
+    file.write_text(f'heads = "{place}"\n' + file.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def test_a_store_as_it_was_written_is_well(ran: Command) -> None:
+    result = ran("audit", "verify")
+    assert (result.code, result.out) == (0, "")
+    assert "looked at 2 runs" in result.err and "without signed heads" in result.err
+    document = ran("audit", "verify", "--json").document
+    assert (document["ok"], document["runs"], document["heads"], document["findings"]) == (True, 2, None, [])
+
+
+def test_findings_are_named_and_the_exit_code_says_so(ran: Command) -> None:
+    store = ran.folder / ".sopwith" / "runs.db"
+    for number, seq in ((1, 3), (2, 5)):
+        replace(store, number, [e for e in stored(store, number)[1] if e.seq != seq])
+    result = ran("audit", "verify")
+    assert result.code == 8
+    assert [line.split()[1:3] for line in result.out.splitlines()[1:]] == [["3", "removed"], ["5", "removed"]]
+    first = stored(store, 1)[0].run
+    document = ran("audit", "verify", first[:6], "--json", "--lang", "zh").document
+    assert document["findings"] == [
+        {"run": first, "seq": 3, "what": "removed", "why": "缺少事件 3，后面的事件仍在"}
+    ]
+    assert "被删除" in ran("audit", "verify", "--lang", "zh").out
+
+
+def test_a_run_that_is_not_there_is_a_mistake(ran: Command) -> None:
+    assert ran("audit", "verify", "nothing").code == 2
+
+
+def test_keygen_makes_a_pair_and_overwrites_nothing(project: Command) -> None:
+    result = project("audit", "keygen", "--out", "keys/audit.key")
+    assert (result.code, result.out) == (0, "keys/audit.key.pub\n")
+    assert stat.S_IMODE((project.folder / "keys" / "audit.key").stat().st_mode) == 0o600
+    assert project("audit", "keygen", "--out", "keys/audit.key").code == 2
+
+
+def test_runs_are_signed_as_they_end_and_a_cut_tail_is_found(project: Command) -> None:
+    with_heads(project)
+    assert project(*ORDER).code == 0
+    assert "1 signed heads" in project("audit", "verify").err
+    cut(project, 1, keep=6)
+    public = project.folder / "no-settings-of-a-user" / "sopwith" / "audit.key.pub"
+    for given in ((), ("--heads", "audit/heads.jsonl", "--key", str(public))):
+        document = project("audit", "verify", "--json", *given).document
+        assert [(f["seq"], f["what"]) for f in document["findings"]] == [(7, "cut tail")]
+
+
+def test_runs_of_before_are_signed_in_one_go(ran: Command) -> None:
+    with_heads(ran)
+    document = ran("audit", "heads", "--json").document
+    assert len(document["signed"]) == 2 and document["ok"]
+    assert ran("audit", "verify").code == 0
+    assert ran("audit", "heads", "--json").document["signed"] == []
+    lines = (ran.folder / "audit" / "heads.jsonl").read_text().splitlines()
+    assert {json.loads(line)["run"] for line in lines} == set(document["signed"])
+
+
+def test_a_run_with_findings_is_not_signed(ran: Command) -> None:
+    with_heads(ran)
+    assert ran("audit", "heads").code == 0
+    cut(ran, 1, keep=6)
+    assert ran(*ORDER).code == 0
+    result = ran("audit", "heads", "--json")
+    assert (result.code, result.document["signed"]) == (8, [])
+    assert [f["what"] for f in result.document["findings"]] == ["cut tail"]
+
+
+def test_heads_without_a_key_start_nothing(project: Command) -> None:
+    set_heads(project, "heads.jsonl")
+    result = project(*ORDER)
+    assert result.code == 2 and "audit keygen" in result.err
+    assert not (project.folder / ".sopwith" / "runs.db").exists()
+
+
+def test_heads_need_a_place(ran: Command) -> None:
+    result = ran("audit", "heads")
+    assert result.code == 2 and "SOPWITH_HEADS" in result.err
