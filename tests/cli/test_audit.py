@@ -112,3 +112,30 @@ def test_heads_without_a_key_start_nothing(project: Command) -> None:
 def test_heads_need_a_place(ran: Command) -> None:
     result = ran("audit", "heads")
     assert result.code == 2 and "SOPWITH_HEADS" in result.err
+
+
+def test_gc_lists_first_and_removes_when_told(ran: Command) -> None:
+    set_heads(ran, "heads.jsonl")
+    assert ran("audit", "keygen").code == 0
+    assert ran("audit", "heads").code == 0
+    listed = ran("gc", "--older-than", "1ms")
+    assert listed.code == 0 and "--yes" in listed.err
+    assert len(listed.out.splitlines()) == 3 and len(ran("runs", "--json").document) == 2
+    assert ran("gc", "--older-than", "1d", "--json").document == {"runs": [], "suspect": [], "removed": None}
+    removed = ran("gc", "--older-than", "1ms", "--yes", "--json").document["removed"]
+    assert removed["runs"] == 2 and removed["after"] <= removed["before"]
+    assert ran("runs", "--json").document == []
+    assert list((ran.folder / ".sopwith" / "where").iterdir()) == []
+    document = ran("audit", "verify", "--json").document
+    assert (document["findings"], document["collected"], document["heads"]) == ([], 2, 4)
+
+
+def test_gc_wants_a_duration(ran: Command) -> None:
+    assert ran("gc", "--older-than", "soon").code == 2
+
+
+def test_gc_forgets_what_the_vault_keeps_of_them(project: Command) -> None:
+    request = "Where is my order A-1001? My number is 13800138000"
+    assert project("run", "procedure.yaml", "--request", request).code == 0
+    removed = project("gc", "--older-than", "1ms", "--yes", "--json").document["removed"]
+    assert (removed["runs"], removed["vault"]) == (1, 1)

@@ -210,7 +210,7 @@ async def test_durable_syncs_its_own_transaction_only(log: SqliteLog) -> None:
     await log.append("r1", [event(3)], durable=True)
     await log.append("r1", [event(4)])
     log._connection.set_trace_callback(None)
-    order = [line for line in seen if line.startswith(("PRAGMA", "COMMIT"))]
+    order = [line for line in seen if line.startswith(("PRAGMA synchronous", "COMMIT"))]
     full, normal = "PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL"
     assert order == ["COMMIT", full, "COMMIT", "COMMIT", normal, "COMMIT"]
 

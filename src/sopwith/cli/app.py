@@ -29,6 +29,7 @@ VERBS: dict[str, Text] = {
     "runs": Text("list the runs", "列出运行"),
     "trace": Text("show what happened in a run", "显示一次运行的经过"),
     "audit": Text("find what was changed in a store, and sign its heads", "查找存储中的改动，签名链头"),
+    "gc": Text("remove runs that ended long ago", "删除很久以前结束的运行"),
     "model": Text("get and list models that run on this machine", "获取和列出本机模型"),
     "schema": Text("print the JSON Schema of procedures or events", "输出流程或事件的 JSON Schema"),
 }

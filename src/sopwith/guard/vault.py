@@ -11,7 +11,7 @@ import contextlib
 import hmac
 import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
@@ -145,6 +145,22 @@ class SqliteVault:
             except sqlite3.Error as error:
                 raise self._failure(error) from error
         return None if row is None else self._unseal(run, placeholder, row[0])
+
+    def remove(self, runs: Iterable[str]) -> int:
+        """Forget everything about runs whose logs are gone. Returns how many entries there were."""
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                counts = [
+                    self._connection.execute("DELETE FROM entry WHERE run = ?", (run,)).rowcount
+                    for run in runs
+                ]
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
+            finally:
+                self._roll_back()
+        return sum(counts)
 
     def keyed_hash(self, data: bytes) -> str:
         """As `Vault.keyed_hash`."""

@@ -71,6 +71,7 @@ class SqliteLog:
         self._connection = connection
         self._cursor = connection.cursor()
         self._full = False
+        self._data_version = 0
         self._forget()
 
     async def append(
@@ -210,6 +211,16 @@ class SqliteLog:
             if len(self._blobs) < _KNOWN_BLOBS:
                 self._blobs.add(key)
 
+    def _distrust_blobs(self) -> None:
+        """Forget which blobs are stored, where another connection may have removed some.
+
+        A run in progress keeps those that it has named; so it is enough to ask at the start of one.
+        """
+        version = self._cursor.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._data_version:
+            self._data_version = version
+            self._blobs.clear()
+
     def _find(self, run: str) -> _Entry | None:
         found = self._cursor.execute(_FIND, (run,)).fetchone()
         if found is None:
@@ -220,6 +231,7 @@ class SqliteLog:
         return entry
 
     def _start(self, run: str, events: Sequence[Event]) -> _Entry:
+        self._distrust_blobs()
         first = events[0]
         row = (run, first.task, procedure_of(events), "running", first.at)
         self._cursor.execute(
