@@ -261,7 +261,7 @@ def sample(kind: type) -> Any:
         "phase.entered": {"name": "VERIFY"},
         "run.finished": {"outcome": {"kind": "completed", "output": {"id": 7}}},
     }
-    words = "procedure_id model prefix tail text tool rule arguments key name expression to question by code"
+    words = "procedure_id model prefix tail text tool rule arguments key name expression to question by code driver"
     given: dict[str, Any] = dict.fromkeys(("message", *words.split()), "词") | {
         "purpose": "judge",
         "repairs": ["fence"],
@@ -272,6 +272,7 @@ def sample(kind: type) -> Any:
         "scope": "step",
         "limit": 2.5,
         "started": 3,
+        "seconds": 60.0,
         "good": False,
         "values": {"a": 1},
     }

@@ -14,7 +14,9 @@ from sopwith.ir.event import (
     CallFinished,
     CallJudged,
     CallProposed,
+    CallReconciled,
     CallStarted,
+    CancelAsked,
     CheckRan,
     EdgeTaken,
     Event,
@@ -22,6 +24,7 @@ from sopwith.ir.event import (
     HumanAnswered,
     HumanAsked,
     InputsBound,
+    LeaseTaken,
     ModelReplied,
     ModelRequested,
     PhaseEntered,
@@ -31,9 +34,11 @@ from sopwith.ir.event import (
     RequestScreened,
     ResultLate,
     RunFinished,
+    RunHandedBack,
     RunResumed,
     RunStarted,
     RunSuspended,
+    RunTakenOver,
     StepEntered,
     StepFailed,
     TimeoutPassed,
@@ -59,12 +64,19 @@ _WORDS: Mapping[str, Text] = {
     "asked": Text("asked", "提问"),
     "answered": Text("answered", "回答"),
     "resumed": Text("resumed", "恢复"),
+    "known": Text("known", "查明"),
+    "cancel": Text("cancel", "取消"),
+    "taken": Text("taken over", "接管"),
+    "back": Text("handed back", "交还"),
     "late": Text("late", "迟到"),
     "alert": Text("alert", "告警"),
     "failed": Text("failed", "失败"),
     "next": Text("next", "下一步"),
 }
 _UNKNOWN = Text("unknown whether it has acted", "无法确定是否已执行")
+_HAPPENED = Text("{} has acted", "{} 已执行")
+_NOT_HAPPENED = Text("{} has not acted", "{} 未执行")
+_STILL_UNKNOWN = Text("{}: still unknown whether it has acted", "{}：仍无法确定是否已执行")
 _OVERRULED = Text("overruled: {}", "已覆盖模型的取值：{}")
 _TOKENS = Text("{} read, {} cached, {} written, {} ms", "读入 {}，缓存 {}，生成 {}，{} 毫秒")
 
@@ -144,7 +156,8 @@ def _finished(body: CallFinished, language: str) -> _Said:
 
 
 def _stored(body: ValueStored, language: str) -> _Said:
-    return "value", f"{body.name} = {_value(body.value, body.size)}"
+    by = "" if body.who is None else f"  ({body.who})"
+    return "value", f"{body.name} = {_value(body.value, body.size)}{by}"
 
 
 def _checked(body: CheckRan, language: str) -> _Said:
@@ -162,6 +175,24 @@ def _answered(body: HumanAnswered, language: str) -> _Said:
 
 def _resumed(body: RunResumed, language: str) -> _Said:
     return "resumed", body.by
+
+
+def _reconciled(body: CallReconciled, language: str) -> _Said:
+    known = {True: _HAPPENED, False: _NOT_HAPPENED, None: _STILL_UNKNOWN}[body.happened]
+    said = known.in_(language).format(body.tool)
+    return "known", said if body.by is None else f"{said}  ({body.by})"
+
+
+def _cancel(body: CancelAsked, language: str) -> _Said:
+    return "cancel", body.by if body.why is None else f"{body.by}: {body.why}"
+
+
+def _taken(body: RunTakenOver, language: str) -> _Said:
+    return "taken", body.by if body.why is None else f"{body.by}: {body.why}"
+
+
+def _back(body: RunHandedBack, language: str) -> _Said:
+    return "back", f"{body.by} → {body.to}"
 
 
 def _late(body: ResultLate, language: str) -> _Said:
@@ -194,6 +225,11 @@ SAYS: Mapping[type[Body], Callable[[Any, str], _Said]] = {
     StepEntered: _silent,
     ModelRequested: _silent,
     TimeoutPassed: _silent,
+    LeaseTaken: _silent,
+    CancelAsked: _cancel,
+    CallReconciled: _reconciled,
+    RunTakenOver: _taken,
+    RunHandedBack: _back,
     RunSuspended: _silent,
     RunFinished: _silent,
     FeedbackGiven: _silent,

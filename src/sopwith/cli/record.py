@@ -14,7 +14,9 @@ from sopwith.ir.event import (
     CallFinished,
     CallJudged,
     CallProposed,
+    CallReconciled,
     CallStarted,
+    CancelAsked,
     CheckRan,
     EdgeTaken,
     Event,
@@ -22,6 +24,7 @@ from sopwith.ir.event import (
     HumanAnswered,
     HumanAsked,
     InputsBound,
+    LeaseTaken,
     ModelReplied,
     ModelRequested,
     PhaseEntered,
@@ -31,9 +34,11 @@ from sopwith.ir.event import (
     RequestScreened,
     ResultLate,
     RunFinished,
+    RunHandedBack,
     RunResumed,
     RunStarted,
     RunSuspended,
+    RunTakenOver,
     StepEntered,
     StepFailed,
     TimeoutPassed,
@@ -59,6 +64,9 @@ _APPROVED = Text("approved by {}", "{} 已批准")
 _REFUSED_BY = Text("refused by {}", "{} 不批准")
 _LATE = Text("longer than {:g} s", "超过 {:g} 秒")
 _UNKNOWN = Text("outcome unknown", "结果未知")
+_NOT_DONE = Text("has not acted", "未执行")
+_TAKEN = Text("taken over by {}", "由 {} 接管")
+_SET = Text("{} set by {}", "{} 由 {} 设置")
 
 
 @dataclass(slots=True)
@@ -122,15 +130,15 @@ class Recorder:
         if isinstance(body, StepEntered):
             self._close()
             self.current = self._begin(event, (event.step or "").partition("#")[0], body.visit)
-        elif isinstance(body, ModelRequested) and self.current is None:
-            self.current = self._begin(event, "", 1)
+        elif isinstance(body, ModelRequested | RunTakenOver) and self.current is None:
+            self.current = self._begin(event, (event.step or "").partition("#")[0], 1)
         record = self.current
         if record is None:
             return
         record.events.append(event)
         record.ended = event.at
         ACTS[type(body)](record, event, body, self._language)
-        if isinstance(body, InputsBound | EdgeTaken | RunFinished):
+        if isinstance(body, InputsBound | EdgeTaken | RunFinished | RunHandedBack):
             self._close()
         elif isinstance(body, CallFinished) and _purpose(record) == "free":
             # One line a call: a free step may make many.
@@ -215,6 +223,8 @@ def _called(record: Record, event: Event, body: CallFinished, language: str) -> 
 def _stored(record: Record, event: Event, body: ValueStored, language: str) -> None:
     purpose = _purpose(record)
     if body.by == "human":
+        if body.who is not None:
+            record.add(_SET.in_(language).format(body.name, body.who))
         return
     if purpose == "answer":
         length = body.size or len(str(body.value))
@@ -277,6 +287,21 @@ def _late(record: Record, event: Event, body: TimeoutPassed, language: str) -> N
     record.add(_LATE.in_(language).format(body.limit), good=False)
 
 
+def _reconciled(record: Record, event: Event, body: CallReconciled, language: str) -> None:
+    if body.happened is False:
+        record.add(f"{body.tool} {_NOT_DONE.in_(language)}")
+
+
+def _taken(record: Record, event: Event, body: RunTakenOver, language: str) -> None:
+    record.asked_at = event.at
+    record.add(_TAKEN.in_(language).format(body.by))
+
+
+def _back(record: Record, event: Event, body: RunHandedBack, language: str) -> None:
+    _woken(record, event, body, language)
+    record.add(f"→ {body.to}")
+
+
 def _nothing(record: Record, event: Event, body: object, language: str) -> None:
     pass
 
@@ -292,6 +317,11 @@ ACTS: Mapping[type[Body], Callable[[Record, Event, Any, str], None]] = {
     CallStarted: _nothing,
     ResultLate: _nothing,
     AlertRaised: _nothing,
+    LeaseTaken: _nothing,
+    CancelAsked: _nothing,
+    CallReconciled: _reconciled,
+    RunTakenOver: _taken,
+    RunHandedBack: _back,
     RunFinished: _nothing,
     FeedbackGiven: _nothing,
     ModelRequested: _requested,

@@ -224,8 +224,21 @@ class CallFinished(Body):
     stubbed: bool = False
 
 
+class CallReconciled(Body):
+    """Somebody knows whether a call with an unknown outcome has acted: the tool's own hook, or a person (`by`).
+
+    `happened` is None where it is still not known. What the call gave, where that is known, follows as `call.finished`.
+    """
+
+    kind: Literal["call.reconciled"] = "call.reconciled"
+    tool: str
+    happened: bool | None = None
+    by: str | None = None
+    ms: int = 0
+
+
 class ValueStored(Body):
-    """A name has a value that a model or a person gave. Long values as in `CallFinished`."""
+    """A name has a value that a model or a person (`who`) gave. Long values as in `CallFinished`."""
 
     kind: Literal["value.stored"] = "value.stored"
     name: str
@@ -233,6 +246,7 @@ class ValueStored(Body):
     blob: Blob | None = None
     size: int | None = None
     by: Literal["model", "human"] = "model"
+    who: str | None = None
 
 
 class CheckRan(Body):
@@ -315,6 +329,26 @@ class AlertRaised(Body):
     message: str
 
 
+class LeaseTaken(Body):
+    """A driver has the run to itself for `seconds` after each event that it writes; zero gives the run free.
+
+    `driver` names the machine, the process and the engine: `machine/pid/start/engine`. A run that waits or has ended
+    is free as well.
+    """
+
+    kind: Literal["lease.taken"] = "lease.taken"
+    driver: str
+    seconds: float
+
+
+class CancelAsked(Body):
+    """Somebody wants the run to end. Whoever drives it ends it as cancelled before it does anything else."""
+
+    kind: Literal["cancel.asked"] = "cancel.asked"
+    by: str
+    why: str | None = None
+
+
 class RunSuspended(Body):
     """The run waits for a person, a time or an event; no driver is needed and the clock stands still."""
 
@@ -361,6 +395,22 @@ class RunFinished(Body):
     outcome: Outcome
 
 
+class RunTakenOver(Body):
+    """A person has taken over a run that had escalated or failed: it has no outcome any more, and waits for them."""
+
+    kind: Literal["run.taken_over"] = "run.taken_over"
+    by: str
+    why: str | None = None
+
+
+class RunHandedBack(Body):
+    """The person who had taken the run over gives it back: it goes on at the step `to`."""
+
+    kind: Literal["run.handed_back"] = "run.handed_back"
+    by: str
+    to: str
+
+
 class FeedbackGiven(Body):
     """Somebody's verdict on a run; may follow its end."""
 
@@ -372,9 +422,9 @@ class FeedbackGiven(Body):
 
 BODIES: tuple[type[Body], ...] = (
     RunStarted, PhaseEntered, RequestScreened, ProcedureSelected, InputsBound, StepEntered, ModelRequested,
-    ModelReplied, ReplyRepaired, ReplyRejected, CallProposed, CallJudged, CallStarted, CallFinished, ValueStored,
-    CheckRan, EdgeTaken, StepFailed, HumanAsked, HumanAnswered, TimeoutPassed, ResultLate, AlertRaised, RunSuspended,
-    RunResumed, RunFinished, FeedbackGiven,
+    ModelReplied, ReplyRepaired, ReplyRejected, CallProposed, CallJudged, CallStarted, CallFinished, CallReconciled,
+    ValueStored, CheckRan, EdgeTaken, StepFailed, HumanAsked, HumanAnswered, TimeoutPassed, ResultLate, AlertRaised,
+    LeaseTaken, CancelAsked, RunSuspended, RunResumed, RunFinished, RunTakenOver, RunHandedBack, FeedbackGiven,
 )  # fmt: skip
 """Every kind of event. A new kind is a class above and a name here."""
 

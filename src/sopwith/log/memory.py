@@ -102,7 +102,8 @@ class MemoryLog:
         """As `Log.runs`."""
         if self._closed:
             raise batch.closed()
-        latest = list(reversed(self._runs.items()))[: max(limit, 0)]
+        listed = [(run, entry) for run, entry in reversed(self._runs.items()) if ":" not in run]
+        latest = listed[: max(limit, 0)]
         return [
             RunRow(run, r.task, r.procedure_id, r.status, len(r.rows), r.rows[0].at, r.rows[-1].at)
             for run, r in latest

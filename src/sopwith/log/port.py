@@ -46,7 +46,7 @@ class Log(Protocol):
         ...
 
     async def runs(self, limit: int = 100) -> Sequence[RunRow]:
-        """The latest runs, newest first."""
+        """The latest runs, newest first. A log with a colon in its id stands beside a run, and is not listed."""
         ...
 
     async def blob(self, digest: str) -> bytes:

@@ -39,7 +39,7 @@ _READ = f"""SELECT id & {LAST_SEQ}, CAST(hashes AS BLOB), CAST(envelopes AS BLOB
 WHERE id >= (SELECT max(id) FROM batch WHERE id > ?1 AND id <= ?1 + ?2) AND id <= ?1 + {LAST_SEQ} ORDER BY id"""
 _RUNS = f"""SELECT run, task, procedure_id, status, {_LAST_SEQ}, started_at,
   started_at + (envelopes ->> '$[#-1][0]')
-FROM run r JOIN batch b ON b.id = {_LAST_OF} ORDER BY r.number DESC LIMIT ?"""
+FROM run r JOIN batch b ON b.id = {_LAST_OF} WHERE instr(run, ':') = 0 ORDER BY r.number DESC LIMIT ?"""
 _KNOWN_BLOBS = 1024
 
 

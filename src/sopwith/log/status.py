@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sopwith.ir.event import Event, RunFinished, RunStarted
 
-MARKS = frozenset({"run.suspended", "run.resumed", "run.finished"})
+MARKS = frozenset({"run.suspended", "run.resumed", "run.finished", "run.taken_over"})
 """The kinds that change a status; a new run is running."""
 
 
@@ -16,7 +16,7 @@ def status_after(events: Sequence[Event]) -> str | None:
         match event.body:
             case RunFinished(outcome=outcome):
                 return outcome.kind
-            case body if body.kind == "run.suspended":
+            case body if body.kind in ("run.suspended", "run.taken_over"):
                 return "suspended"
             case body if body.kind in MARKS:
                 return "running"
@@ -26,5 +26,5 @@ def status_after(events: Sequence[Event]) -> str | None:
 
 
 def procedure_of(events: Sequence[Event]) -> str:
-    """The procedure that a run was started with; empty where `events` do not say."""
+    """The procedure that a run was started with; empty for a log beside a run, such as its inbox."""
     return next((e.body.procedure_id for e in events if isinstance(e.body, RunStarted)), "")

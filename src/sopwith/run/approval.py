@@ -7,13 +7,13 @@ from sopwith.guard.approval import hold_to, person
 from sopwith.ir.event import HumanAnswered, HumanAsked, Principal
 from sopwith.ir.schema import validator
 from sopwith.ir.value import Json, storable
-from sopwith.run.drive import Driver
+from sopwith.run.actor import Actor
 
 ANSWER_HINT = Text("answer with `sopwith resume RUN --answer …`", "用 sopwith resume RUN --answer … 回答")
 
 
 def answered(
-    driver: Driver, asked: HumanAsked, answer: Json, by: Principal | str, why: str | None = None
+    driver: Actor, asked: HumanAsked, answer: Json, by: Principal | str, why: str | None = None
 ) -> HumanAnswered:
     """The answer as it may be written.
 
@@ -35,7 +35,7 @@ def answered(
     )
 
 
-def _voter(driver: Driver, by: Principal | str, *, agrees: bool) -> Principal:
+def _voter(driver: Actor, by: Principal | str, *, agrees: bool) -> Principal:
     """Whoever gives or refuses leave, with their roles. The people of the policy in force count."""
     state = driver.journal.state
     cursor = state.cursor

@@ -41,6 +41,8 @@ def decide(book: Book, state: State, values: Values) -> Decision:
     """
     if state.outcome is not None:
         return Finish(state.outcome)
+    if state.cancelled_by is not None:
+        return Finish(Outcome(kind="cancelled", packet=packet(book, state)))
     if state.suspended_at is not None:
         return Wait()
     if state.phase is Phase.ESCALATE:

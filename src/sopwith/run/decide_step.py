@@ -21,6 +21,7 @@ from sopwith.run.decision import (
     EnterPhase,
     FailStep,
     PerformCall,
+    Reconcile,
     RunCheck,
     StartCall,
     StoreValue,
@@ -57,7 +58,7 @@ def _begins(decision: Decision, cursor: Cursor) -> bool:
 
 
 def _next(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
-    if cursor.visit > node.visits:
+    if cursor.visit > node.visits + state.forgiven.get(node.step.id, 0):
         return FailStep(_error(book, node, "visits", TOO_OFTEN, str(node.visits)))
     if not cursor.done or node.kind == "free":
         decision = _WORK[node.kind](book, node, state, cursor, values)
@@ -135,12 +136,15 @@ def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, 
     repeatable = tool.effect is Effect.READ or tool.idempotent
     retry = node.step.retry
     if cursor.unknown:
-        tries = 1 + (retry.times if retry else 1)
-        return again if repeatable and cursor.attempt < tries else EnterPhase(Phase.ESCALATE)
+        if repeatable and cursor.attempt < 1 + (retry.times if retry else 1):
+            return again
+        if tool.reconcilable and not cursor.unsure:
+            return Reconcile(tool, arguments, cursor.key or "", _name(book, node, state))
+        return EnterPhase(Phase.ESCALATE)
     if cursor.error is None:
         return again
     wanted = retry is not None and (not retry.errors or cursor.error.code in retry.errors)
-    if retry is not None and wanted and repeatable and cursor.attempt <= retry.times:
+    if retry is not None and wanted and cursor.attempt <= retry.times:
         return again
     return FailStep(cursor.error.model_copy(update={"step": node.step.id}))
 

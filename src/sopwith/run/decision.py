@@ -99,6 +99,16 @@ class PerformCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Reconcile:
+    """Ask the tool whether a call whose outcome is unknown has acted. The result gets the name `name`."""
+
+    tool: ToolSpec
+    arguments: dict[str, Json]
+    key: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoreValue:
     """Give a name the value that a model gave (a true one), or a person (with placeholders)."""
 
@@ -173,6 +183,7 @@ Decision = (
     | RejectReply
     | StartCall
     | PerformCall
+    | Reconcile
     | StoreValue
     | RunCheck
     | TakeEdge

@@ -7,52 +7,65 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
-from sopwith.errors import LogError, PolicyError, ProcedureError, Text, UserError
+from sopwith.errors import LogConflict, LogError, PolicyError, ProcedureError, Text, UserError
 from sopwith.guard.permit import Policy
 from sopwith.guard.redact import Redactor
 from sopwith.guard.screen import Screen
 from sopwith.guard.vault import MemoryVault, SqliteVault, Vault
 from sopwith.ir.diagnostic import Severity
-from sopwith.ir.event import Event, Outcome, Principal, RunFinished, RunResumed, RunStarted
+from sopwith.ir.event import (
+    CancelAsked,
+    Event,
+    LeaseTaken,
+    Outcome,
+    Principal,
+    RunResumed,
+    RunStarted,
+)
 from sopwith.ir.procedure import Grip, Procedure
-from sopwith.ir.schema import validator
 from sopwith.ir.tool import ToolSpec
 from sopwith.ir.usage import Budget
 from sopwith.ir.value import Json, digest, storable
 from sopwith.lang.check import check
 from sopwith.lang.compile import compile_procedure
 from sopwith.lang.document import Document
-from sopwith.lang.read import read
 from sopwith.log.head import Head, Heads
 from sopwith.log.memory import MemoryLog
 from sopwith.log.port import Log
 from sopwith.log.sqlite import SqliteLog
 from sopwith.models.connect import connect
 from sopwith.models.port import Model
+from sopwith.run.actor import Surroundings
 from sopwith.run.approval import ANSWER_HINT, answered
 from sopwith.run.book import Book
 from sopwith.run.decision import VERSION as DECISIONS
-from sopwith.run.drive import Driver, Surroundings
-from sopwith.run.fold import fold_all
+from sopwith.run.drive import Driver
+from sopwith.run.given import (
+    ProcedureLike,
+    ToolLike,
+    checked_inputs,
+    document_of,
+    held_grip,
+    tool_sources,
+)
+from sopwith.run.heart import Heart
+from sopwith.run.inbox import send
 from sopwith.run.journal import Clock, Journal, Subscriber
-from sopwith.run.packet import packet
+from sopwith.run.lease import LEASE_SECONDS, RunBusy, holder, new_driver
+from sopwith.run.operator import hand_back, say_happened, set_values, take_over
 from sopwith.run.prompt_file import prompts_digest
 from sopwith.run.run import Run
-from sopwith.run.state import Reference, State
+from sopwith.run.state import State
+from sopwith.run.stored_run import StoredRun, open_run, read_state
 from sopwith.run.values import input_values
 from sopwith.tools.catalogue import Catalogue
-from sopwith.tools.function import FunctionSource
-from sopwith.tools.port import ToolSource
 
 _LOGGER = logging.getLogger("sopwith")
-
-ProcedureLike = Procedure | Document | Path | str
-ToolLike = ToolSource | Callable[..., Any]
 
 
 def _now() -> int:
@@ -86,8 +99,8 @@ class Engine:
         clock: Clock = _now,
     ) -> None:
         given = [procedures] if isinstance(procedures, Procedure | Document | Path | str) else procedures
-        self._documents = [_document(item) for item in given]
-        self._catalogue = Catalogue(_sources(tools))
+        self._documents = [document_of(item) for item in given]
+        self._catalogue = Catalogue(tool_sources(tools))
         self._connected = connect(model) if isinstance(model, str) else None
         self._model = self._connected if isinstance(model, str) else model
         self._models = dict(models or {})
@@ -98,6 +111,7 @@ class Engine:
         self._vault = vault if vault is not None else _vault_for(self._log)
         self._heads = heads
         self._clock = clock
+        self._heart = Heart(self._log, clock, new_driver())
         self._subscribers: list[Subscriber] = []
         self._books: dict[tuple[str, str | None], Book] = {}
         self._specs: dict[str, ToolSpec] | None = None
@@ -164,10 +178,12 @@ class Engine:
         wrongly, `LogError` when nothing can be written.
         """
         chosen = await self._choose(procedure)
-        held = _held(grip)
+        held = held_grip(grip)
         book = self._book(chosen, held)
-        given = _checked_inputs(chosen, dict(inputs or {}))
+        given = checked_inputs(chosen, dict(inputs or {}))
         run = run_id or secrets.token_hex(6)
+        if ":" in run:
+            raise UserError(Text(f"run_id: '{run}' has a colon", f"run_id：“{run}”含有冒号"), _RUN_ID_HINT)
         driver = self._driver(book, run, run)
         journal = driver.journal
         who = principal if isinstance(principal, Principal) else Principal(id=principal)
@@ -191,6 +207,7 @@ class Engine:
                 dry_run=dry_run,
             )
         )
+        journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS))
         return await self._drive(driver, [])
 
     def run_sync(self, request: str, **options: Any) -> Run:
@@ -205,57 +222,97 @@ class Engine:
         The run goes on with the procedure and tools it was started with. An approval is answered by whom its terms
         admit: the roles of a `Principal` are believed, those of a name are looked up in the policy. Raises
         `UserError` for an unknown run, one that has ended, an answer that the question does not allow or that `by` may
-        not give, or a missing answer.
+        not give, or a missing answer, and `RunBusy` where another driver has it.
         """
-        driver, events = await self._take_up(run)
-        journal = driver.journal
-        cursor = journal.state.cursor
+        stored = await self._stored(run)
+        state = stored.state
+        cursor = state.cursor
         given = answered or answer is not None
         if cursor is not None and cursor.question is not None:
             if not given:
                 raise UserError(Text("the run waits for an answer", "该运行在等待回答"), ANSWER_HINT)
-            return await self._answered(driver, events, answer, by)
+            return await self._answered(stored, answer, by)
         if given:
             raise UserError(Text("the run asks nothing", "该运行没有提问"))
-        self._resumed(driver, events[0].body, by)
-        return await self._drive(driver, events)
+        return await self._go_on(stored, by)
 
     async def approve(self, run: str, *, by: Principal | str) -> Run:
         """Give leave for the call that a run waits to make, and go on with it; as `resume`, which says who may.
 
         Raises `UserError` as `resume` does, and where the run does not wait for an approval.
         """
-        driver, events = await self._take_up(run)
-        _wants_approval(driver)
-        return await self._answered(driver, events, True, by)
+        return await self._answered(await self._waiting(run), True, by)
 
     async def deny(self, run: str, *, by: Principal | str, why: str | None = None) -> Run:
         """Refuse the call that a run waits to make, and go on: its `on_error` follows (`denied`), or it ends as denied.
 
         The requester may refuse too, where the terms want no role. Raises `UserError` as `approve`.
         """
-        driver, events = await self._take_up(run)
-        _wants_approval(driver)
-        return await self._answered(driver, events, False, by, why)
+        return await self._answered(await self._waiting(run), False, by, why)
+
+    async def _waiting(self, run: str) -> StoredRun:
+        stored = await self._stored(run)
+        cursor = stored.state.cursor
+        if cursor is None or cursor.question != "approval":
+            raise UserError(
+                Text("the run does not wait for an approval", "该运行不在等待批准"), _WAITING_HINT
+            )
+        return stored
 
     async def _answered(
-        self,
-        driver: Driver,
-        events: list[Event],
-        answer: Json,
-        by: Principal | str,
-        why: str | None = None,
+        self, stored: StoredRun, answer: Json, by: Principal | str, why: str | None = None
     ) -> Run:
         """Write an answer down and go on, unless more people have to agree first."""
-        asked = next(e for e in reversed(events) if e.body.kind == "human.asked")
+        driver = stored.driver
+        asked = next(e for e in reversed(stored.events) if e.body.kind == "human.asked")
         told = answered(driver, asked.body, answer, by, why)
         driver.journal.emit(told, asked.seq)
-        if driver.journal.state.suspended_at is None:
-            self._resumed(driver, events[0].body, told.by)
-        return await self._drive(driver, events)
+        if stored.state.suspended_at is None:
+            return await self._go_on(stored, by)
+        await driver.journal.flush(durable=True)
+        await self._sign(driver.journal)
+        return self._run(driver, [*stored.events, *driver.journal.events])
 
-    def _resumed(self, driver: Driver, started: RunStarted, by: Principal | str) -> None:
-        """Write down who goes on with the run, and under which rules and prompts where they are other ones."""
+    async def take_over(
+        self,
+        run: str,
+        *,
+        by: str,
+        to: str | None = None,
+        values: Mapping[str, Json] | None = None,
+        happened: bool | None = None,
+        why: str | None = None,
+    ) -> Run:
+        """`by` takes over a run that has escalated or failed, and hands it back at the step `to`, where that is given.
+
+        `values` are set with the name of `by` on them; `happened` says whether the writes with an unknown outcome have
+        acted. Raises `UserError` for a run that cannot be taken over, and for values and steps that do not fit.
+        """
+        stored = await open_run(self._log, run, self._driver, self._catalogue)
+        stored.must_be_free(self._clock())
+        driver = stored.driver
+        take_over(driver, by, why)
+        if happened is not None:
+            say_happened(driver, by, happened)
+        set_values(driver, by, values or {})
+        if to is None:
+            await driver.journal.flush(durable=True)
+            await self._sign(driver.journal)
+            return self._run(driver, [*stored.events, *driver.journal.events])
+        hand_back(driver, by, to)
+        return await self._go_on(stored, by)
+
+    async def _stored(self, run: str) -> StoredRun:
+        """A run that can be gone on with."""
+        stored = await open_run(self._log, run, self._driver, self._catalogue)
+        stored.must_go_on()
+        stored.must_be_free(self._clock())
+        return stored
+
+    async def _go_on(self, stored: StoredRun, by: Principal | str) -> Run:
+        """Drive a stored run that is free. Who goes on with it, and under which other rules and prompts, is written
+        down before anything is done: of two that try, one gets `RunBusy`."""
+        driver, started = stored.driver, stored.started
         journal = driver.journal
         rules, prompts = journal.keep(*self._rules_blob), prompts_digest(started.language)
         journal.emit(
@@ -265,56 +322,49 @@ class Engine:
                 prompts=None if prompts == started.prompts else prompts,
             )
         )
+        journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS))
+        try:
+            await journal.flush()
+        except LogConflict:
+            journal.drop()
+            raise RunBusy(stored.state.run, _holder_of(await self._log.read(stored.state.run))) from None
+        return await self._drive(driver, stored.events)
 
-    async def _hold_to(self, started: RunStarted, specs: Sequence[ToolSpec]) -> None:
-        """Refuse to go on with tools that do something else than those the run was started with."""
-        live = await self._catalogue.specs()
-        changed = [s.name for s in specs if s.name in live and _does(live[s.name]) != _does(s)]
-        if changed:
-            names = ", ".join(changed)
-            raise UserError(
-                Text(
-                    f"these tools have changed since the run began: {names}",
-                    f"这些工具在运行开始后改变了：{names}",
-                ),
-                Text("connect them as they were, or cancel the run", "请连接原来的工具，或取消该运行"),
+    async def cancel(self, run: str, *, by: str = "operator", why: str | None = None) -> Run:
+        """End a run as cancelled: at once, or where somebody drives it, as soon as they have stopped.
+
+        Raises `UserError` for an unknown or ended run, `RunBusy` where its driver does not stop.
+        """
+        deadline = time.monotonic() + STOP_SECONDS
+        asked = False
+        while True:
+            events, state = await read_state(self._log, run)
+            driver = holder(state, self._clock())
+            if state.outcome is not None or driver is None:
+                break
+            if not asked:
+                await self._ask_to_stop(state, by, why)
+                asked = True
+            elif time.monotonic() > deadline:
+                raise RunBusy(run, driver)
+            await asyncio.sleep(STOP_POLL_SECONDS)
+        stored = await open_run(self._log, run, self._driver)
+        if asked and state.outcome is not None:
+            return self._run(stored.driver, events)
+        stored.must_go_on()
+        stored.driver.cancel(by, why)
+        return await self._drive(stored.driver, stored.events)
+
+    async def _ask_to_stop(self, state: State, by: str, why: str | None) -> None:
+        ours = self._heart.driver_of(state.run)
+        if ours is not None:
+            ours.cancel(by, why)
+        else:
+            redactor = Redactor(self._vault, state.run)
+            safe = CancelAsked(
+                by=redactor.redact_reply(by), why=None if why is None else redactor.redact_reply(why)
             )
-        if started.decisions > DECISIONS:
-            raise UserError(
-                Text("the run was started by a newer version", "该运行由更新的版本启动"),
-                Text("upgrade Sopwith", "请升级 Sopwith"),
-            )
-
-    async def cancel(self, run: str, *, by: str = "operator") -> Run:
-        """End a run that has not ended as cancelled. Raises `UserError` for an unknown or ended run."""
-        driver, events = await self._take_up(run)
-        journal = driver.journal
-        reason = _CANCELLED.in_(journal.state.language).format(by)
-        left = packet(driver.book, journal.state).model_copy(update={"reason": reason})
-        journal.emit(RunFinished(outcome=Outcome(kind="cancelled", packet=left)))
-        await journal.flush()
-        await self._sign(journal)
-        return self._run(driver, [*events, *journal.events])
-
-    async def _take_up(self, run: str) -> tuple[Driver, list[Event]]:
-        """A driver at the state of a stored run, pinned to what the run was started with, and its events."""
-        events = list(await self._log.read(run))
-        if not events:
-            raise UserError(Text(f"there is no run '{run}'", f"没有运行“{run}”"), _RUNS_HINT)
-        state = fold_all(events)
-        if state.outcome is not None:
-            ended = Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}")
-            raise UserError(ended, _RUNS_HINT)
-        started = events[0].body
-        procedure = Procedure.from_data(json.loads(await self._log.blob(started.procedure)))
-        specs = [ToolSpec.model_validate(item) for item in json.loads(await self._log.blob(started.tools))]
-        held = None if started.grip is None else Grip(started.grip)
-        machine = compile_procedure(procedure, {spec.name: spec for spec in specs}, held)
-        driver = self._driver(Book(machine, started.language), run, state.task)
-        await self._hold_to(started, specs)
-        driver.journal.take_up(state)
-        await driver.journal.load([v.blob for v in state.values.values() if isinstance(v, Reference)])
-        return driver, events
+            await send(self._log, state.run, state.task, safe, self._clock())
 
     async def _choose(self, name: str | None) -> Procedure:
         known = await self.procedures()
@@ -358,7 +408,8 @@ class Engine:
         return model
 
     async def _drive(self, driver: Driver, earlier: list[Event]) -> Run:
-        await driver.drive()
+        with self._heart.driving(driver):
+            await driver.drive(self._heart.name)
         await self._sign(driver.journal)
         return self._run(driver, [*earlier, *driver.journal.events])
 
@@ -385,12 +436,6 @@ class Engine:
         return Run(state, events, outcome, question, input_values(state, driver.book.procedure.inputs))
 
 
-def _wants_approval(driver: Driver) -> None:
-    cursor = driver.journal.state.cursor
-    if cursor is None or cursor.question != "approval":
-        raise UserError(Text("the run does not wait for an approval", "该运行不在等待批准"), _WAITING_HINT)
-
-
 def _revealed(driver: Driver, told: Json) -> Json:
     """True values for the caller; placeholders where the vault does not hold them any more."""
     try:
@@ -399,28 +444,15 @@ def _revealed(driver: Driver, told: Json) -> Json:
         return told
 
 
-def _does(spec: ToolSpec) -> tuple[Json, ...]:
-    """What a tool does, as far as its spec tells: all of it but its words and limits."""
-    return (spec.effect, spec.idempotent, spec.input_schema, spec.output_schema)
+def _holder_of(events: Sequence[Event]) -> str:
+    """The driver that took the run last."""
+    return next((e.body.driver for e in reversed(events) if isinstance(e.body, LeaseTaken)), "?/?/?")
 
 
-def _held(grip: Grip | str | None) -> Grip | None:
-    """The grip that a run is held by, where the caller names one. Raises `UserError` for one that is not executed."""
-    if grip is None or grip in ("strict", "free"):
-        return None if grip is None else Grip(grip)
-    raise UserError(
-        Text(f"the grip '{grip}' is not executed by this version", f"本版本不执行“{grip}”"),
-        Text("use `strict` or `free`", "请使用 strict 或 free"),
-    )
+STOP_SECONDS = 30.0
+"""How long a driver is given to stop when its run is cancelled."""
 
-
-def _document(item: ProcedureLike) -> Document:
-    if isinstance(item, Document):
-        return item
-    if isinstance(item, Procedure):
-        return Document(item, {}, f"<{item.id}>", "")
-    return read(item)
-
+STOP_POLL_SECONDS = 0.1
 
 _Blob = tuple[bytes, str]
 """What is stored apart from the events, and its digest."""
@@ -437,29 +469,9 @@ def _vault_for(log: Log) -> Vault:
     return SqliteVault(log.path.with_suffix(".vault")) if isinstance(log, SqliteLog) else MemoryVault()
 
 
-def _sources(tools: Sequence[ToolLike]) -> list[ToolSource]:
-    functions = [cast("Callable[..., Any]", item) for item in tools if not hasattr(item, "specs")]
-    sources = [cast("ToolSource", item) for item in tools if hasattr(item, "specs")]
-    return [*sources, FunctionSource(functions)] if functions else sources
-
-
-def _checked_inputs(procedure: Procedure, given: dict[str, Json]) -> dict[str, Json]:
-    for name, value in given.items():
-        item = procedure.inputs.get(name)
-        if item is None or item.from_ is not None:
-            raise UserError(
-                Text(f"'{name}' is not an input that is passed", f"“{name}”不是可传入的输入"),
-                Text(f"inputs: {', '.join(procedure.inputs)}", f"输入：{'、'.join(procedure.inputs)}"),
-            )
-        problems = validator(item.schema_).problems(value)
-        if problems:
-            listed = "; ".join(problems)
-            raise UserError(Text(f"input '{name}': {listed}", f"输入“{name}”：{listed}"))
-    return {name: storable(value) for name, value in given.items()}
-
-
 _WAITING_HINT = Text("`sopwith approvals` lists what waits", "用 sopwith approvals 查看等待批准的调用")
 _CANCELLED = Text("cancelled by {}", "由 {} 取消")
+_RUN_ID_HINT = Text("a colon marks what stands beside a run", "冒号用于标记运行的附属日志")
 _BROKEN = Text("the procedures do not pass their checks", "流程未通过检查")
 _BROKEN_HINT = Text("see the diagnostics, or run `sopwith check`", "请查看诊断，或运行 sopwith check")
 _RUNS_HINT = Text("`sopwith runs` lists the runs", "用 sopwith runs 查看所有运行")

@@ -13,7 +13,9 @@ from sopwith.ir.event import (
     CallFinished,
     CallJudged,
     CallProposed,
+    CallReconciled,
     CallStarted,
+    CancelAsked,
     CheckRan,
     EdgeTaken,
     Event,
@@ -21,8 +23,10 @@ from sopwith.ir.event import (
     HumanAnswered,
     HumanAsked,
     InputsBound,
+    LeaseTaken,
     ModelReplied,
     ModelRequested,
+    Phase,
     PhaseEntered,
     ProcedureSelected,
     ReplyRejected,
@@ -30,9 +34,11 @@ from sopwith.ir.event import (
     RequestScreened,
     ResultLate,
     RunFinished,
+    RunHandedBack,
     RunResumed,
     RunStarted,
     RunSuspended,
+    RunTakenOver,
     StepEntered,
     StepFailed,
     TimeoutPassed,
@@ -40,7 +46,7 @@ from sopwith.ir.event import (
 )
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.models.port import ModelReply
-from sopwith.run.state import Cursor, Exchange, Reference, State, Stored, Visited
+from sopwith.run.state import Cursor, Exchange, Lease, Reference, State, Stored, Visited
 
 Fold = Callable[[State, Event, Any], None]
 
@@ -72,7 +78,7 @@ def begin(event: Event) -> State:
 def fold(state: State, event: Event) -> State:
     """The state after `event`."""
     after = state.changed(seq=event.seq, at=event.at)
-    if isinstance(event.body, RunResumed) and state.suspended_at is None:
+    if isinstance(event.body, RunResumed | RunTakenOver) and state.suspended_at is None:
         # Nobody drove the run in between: that time does not count.
         after.__dict__["waited"] = state.waited + max(0, event.at - state.at)
     _FOLDS[type(event.body)](after, event, event.body)
@@ -226,7 +232,7 @@ def _started(state: State, event: Event, body: CallStarted) -> None:
     _set(state, calls=state.calls + 1)
     if state.cursor is not None and state.cursor.unknown:
         # Made again with the same key: its outcome is open anew, and counted as a started call.
-        _set(state, open=tuple(tool for tool in state.open if tool != body.tool))
+        _close(state, body.tool)
     _cursor(
         state,
         started=event.seq,
@@ -234,8 +240,17 @@ def _started(state: State, event: Event, body: CallStarted) -> None:
         key=body.key,
         attempt=body.attempt,
         unknown=False,
+        unsure=False,
         error=None,
     )
+
+
+def _close(state: State, tool: str) -> None:
+    """The latest of the open writes of `tool` is not open any more."""
+    left = list(reversed(state.open))
+    if tool in left:
+        left.remove(tool)
+        _set(state, open=tuple(reversed(left)))
 
 
 def _bind(state: State, event: Event, body: CallFinished | ValueStored) -> None:
@@ -255,7 +270,9 @@ def _finished_call(state: State, event: Event, body: CallFinished) -> None:
         _cursor(state, started=None, error=body.error)
     else:
         _bind(state, event, body)
-        _cursor(state, started=None, done=True, stubbed=body.stubbed)
+        if state.cursor is not None and state.cursor.unknown and state.cursor.tool is not None:
+            _close(state, state.cursor.tool)
+        _cursor(state, started=None, unknown=False, error=None, done=True, stubbed=body.stubbed)
 
 
 def _lost(state: State, why: ErrorData | None = None) -> None:
@@ -264,6 +281,18 @@ def _lost(state: State, why: ErrorData | None = None) -> None:
     if cursor is not None and cursor.tool is not None and not cursor.unknown:
         _set(state, open=(*state.open, cursor.tool))
     _cursor(state, started=None, unknown=True, error=why)
+
+
+def _reconciled(state: State, event: Event, body: CallReconciled) -> None:
+    """What is known now. A call that did not act is an error where one is known, else it may be made again."""
+    cursor = state.cursor
+    if body.happened is None:
+        _cursor(state, unsure=True)
+    elif cursor is None or not cursor.unknown:
+        _close(state, body.tool)  # of an earlier step: a person has looked
+    elif not body.happened:
+        _close(state, body.tool)
+        _cursor(state, unknown=False)
 
 
 def _value_stored(state: State, event: Event, body: ValueStored) -> None:
@@ -285,6 +314,7 @@ def _edge_taken(state: State, event: Event, body: EdgeTaken) -> None:
     _set(
         state,
         cursor=None,
+        taken_by=None,
         entered_by=Visited(body.to, 1, body.by, body.label, body.confidence),
         error=failed if body.by == "error" else state.error,
     )
@@ -322,8 +352,16 @@ def _wake(state: State, at: int) -> None:
         _set(state, waited=state.waited + max(0, at - state.suspended_at), suspended_at=None)
 
 
+def _lease_taken(state: State, event: Event, body: LeaseTaken) -> None:
+    _set(state, lease=Lease(body.driver, body.seconds) if body.seconds else None)
+
+
+def _cancel_asked(state: State, event: Event, body: CancelAsked) -> None:
+    _set(state, cancelled_by=(body.by, body.why))
+
+
 def _suspended(state: State, event: Event, body: RunSuspended) -> None:
-    _set(state, suspended_at=event.at)
+    _set(state, suspended_at=event.at, lease=None)
 
 
 def _resumed(state: State, event: Event, body: RunResumed) -> None:
@@ -346,7 +384,28 @@ def _timed_out(state: State, event: Event, body: TimeoutPassed) -> None:
 
 
 def _finished(state: State, event: Event, body: RunFinished) -> None:
-    _set(state, outcome=body.outcome)
+    _set(state, outcome=body.outcome, lease=None)
+
+
+def _taken_over(state: State, event: Event, body: RunTakenOver) -> None:
+    """The run waits for the person who has it, and the clock stands still."""
+    _set(state, outcome=None, suspended_at=event.at, taken_by=body.by)
+
+
+def _handed_back(state: State, event: Event, body: RunHandedBack) -> None:
+    _wake(state, event.at)
+    _set(
+        state,
+        phase=Phase.EXECUTE,
+        phase_at=event.at,
+        phase_waited=state.waited,
+        timed_out=None,
+        verified=None,
+        error=None,
+        cursor=None,
+        entered_by=Visited(body.to, 1, "person", body.by),
+        forgiven=_with(state.forgiven, body.to, state.visits.get(body.to, 0)),
+    )
 
 
 _FOLDS: dict[type[Body], Fold] = {
@@ -364,6 +423,7 @@ _FOLDS: dict[type[Body], Fold] = {
     CallJudged: _judged,
     CallStarted: _started,
     CallFinished: _finished_call,
+    CallReconciled: _reconciled,
     ValueStored: _value_stored,
     CheckRan: _check_ran,
     EdgeTaken: _edge_taken,
@@ -373,8 +433,12 @@ _FOLDS: dict[type[Body], Fold] = {
     TimeoutPassed: _timed_out,
     ResultLate: _unchanged,
     AlertRaised: _unchanged,
+    LeaseTaken: _lease_taken,
+    CancelAsked: _cancel_asked,
     RunSuspended: _suspended,
     RunResumed: _resumed,
     RunFinished: _finished,
+    RunTakenOver: _taken_over,
+    RunHandedBack: _handed_back,
     FeedbackGiven: _unchanged,
 }

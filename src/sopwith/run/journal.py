@@ -142,6 +142,13 @@ class Journal:
                 for name in blobs:
                     del self._blobs[name]
 
+    def drop(self) -> None:
+        """Forget what is not appended: somebody else has the run."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        del self.events[self._appended :]
+
     async def end_step(self) -> None:
         """Append what is pending when it is enough for a batch."""
         if len(self.events) - self._appended >= BATCH:

@@ -16,6 +16,7 @@ LATE = Text("the {} took longer than {:g} s", "{} 超过了 {:g} 秒")
 LIMIT = Text("the limit of {} is reached", "已达到 {} 的上限")
 CHECKED = Text("the output did not pass its check", "输出没有通过检查")
 INPUTS = Text("the inputs", "输入")
+CANCELLED = Text("cancelled by {}", "由 {} 取消")
 STOPPED = Text("stopped", "已停止")
 
 
@@ -37,6 +38,10 @@ def packet(book: Book, state: State, limit: str | None = None) -> Packet:
 
 def _reason(book: Book, state: State, cursor: Cursor | None, limit: str | None) -> str:
     language = book.language
+    if state.cancelled_by is not None:
+        by, why = state.cancelled_by
+        said = CANCELLED.in_(language).format(by)
+        return said if why is None else f"{said}: {why}"
     if limit is not None:
         return LIMIT.in_(language).format(limit)
     if state.timed_out is not None:

@@ -23,6 +23,14 @@ class Reference:
     preview: Json
 
 
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who drives the run: `driver` has it to itself for `seconds` after each event that it writes."""
+
+    driver: str
+    seconds: float
+
+
 Stored = Any
 """A stored value: plain JSON with placeholders, or a `Reference`."""
 
@@ -75,6 +83,8 @@ class Cursor(_Changed):
     key: str | None = None
     attempt: int = 0
     unknown: bool = False
+    unsure: bool = False
+    """The tool was asked whether the call has acted, and does not know."""
     error: ErrorData | None = None
     """The error of the last attempt; a retry may follow."""
     question: str | None = None
@@ -174,6 +184,13 @@ class State(_Changed):
     timed_out: tuple[str, float] | None = None
     """The scope (`phase` or `run`) and limit that the run has outlasted."""
     outcome: Outcome | None = None
+    lease: Lease | None = None
+    cancelled_by: tuple[str, str | None] | None = None
+    """Who wants the run to end, and why."""
+    taken_by: str | None = None
+    """The person who has taken the run over."""
+    forgiven: Mapping[str, int] = field(default_factory=dict[str, Any])
+    """Visits of a step that do not count against its bound: a person has sent the run there."""
 
     @property
     def usage(self) -> Usage:

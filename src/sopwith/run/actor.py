@@ -1,0 +1,83 @@
+"""What every performance of a decision acts with: the run's book and journal, and the world around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sopwith.guard.permit import Policy
+from sopwith.guard.redact import Redactor
+from sopwith.guard.screen import Screen
+from sopwith.ir.event import AlertRaised, Principal, ReplyRejected, StepFailed, TimeoutPassed
+from sopwith.ir.tool import ErrorData
+from sopwith.ir.value import Json
+from sopwith.models.port import Model
+from sopwith.run.book import Book
+from sopwith.run.decision import FailStep, RejectReply
+from sopwith.run.journal import Clock, Journal
+from sopwith.run.limits import Scope
+from sopwith.run.redaction import written_error
+from sopwith.run.state import State
+from sopwith.run.values import Values
+from sopwith.tools.catalogue import Catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a driver acts through: models by name (None is the default), tools, guards, and the clock."""
+
+    models: Callable[[str | None], Model]
+    catalogue: Catalogue
+    policy: Policy
+    screen: Screen
+    redactor: Redactor
+    clock: Clock
+
+
+class Actor:
+    """One run that is acted on. `values` are its true values; what is written is redacted here."""
+
+    def __init__(self, book: Book, journal: Journal, around: Surroundings) -> None:
+        self.book = book
+        self.journal = journal
+        self.around = around
+        self.values = Values(journal.blob, around.redactor.reveal)
+
+    def pass_limit(self, scope: Scope, limit: float) -> None:
+        """Write down that a limit was passed, with an alert."""
+        seq = self.journal.emit(TimeoutPassed(scope=scope, limit=limit))
+        self.journal.emit(AlertRaised(code=f"timeout.{scope}", message=f"{scope} > {limit:g} s"), seq)
+
+    def redact(self, value: Json) -> Json:
+        """A value as it may be written: placeholders in the place of secrets and personal data."""
+        return self.around.redactor.redact(value)
+
+    def redact_mixed(self, text: str) -> str:
+        """Text that may hold placeholders of this run already: they stay, what is new is replaced."""
+        return self.around.redactor.redact_reply(text)
+
+    def redact_outside(self, error: ErrorData) -> ErrorData:
+        """A tool's error as it may be written: nothing in it is taken for a placeholder of this run."""
+        told = {"code": self.redact(error.code), "message": self.redact(error.message)}
+        return error.model_copy(update=told)
+
+    def principal(self, state: State) -> Principal:
+        """Who the run acts for, as policies see it."""
+        known = state.principal
+        true = str(self.values.true(known.id))
+        return known if true == known.id else known.model_copy(update={"id": true})
+
+    def redact_error(self, error: ErrorData) -> ErrorData:
+        """An error as it may be written."""
+        return written_error(self.around.redactor, error)
+
+    def reject(self, decision: RejectReply) -> None:
+        """Refuse a reply of the model."""
+        self.journal.emit(ReplyRejected(error=self.redact_error(decision.error), final=decision.final))
+
+    def fail_step(self, decision: FailStep) -> None:
+        """End the step in an error."""
+        error = self.redact_error(decision.error)
+        seq = self.journal.emit(StepFailed(error=error))
+        if decision.alert:
+            self.journal.emit(AlertRaised(code=error.code, message=error.message), seq)

@@ -1,0 +1,124 @@
+"""Calls of tools: proposed, judged, started, performed, and made known where nobody knows whether they acted."""
+
+from __future__ import annotations
+
+import time
+
+from sopwith.guard.approval import Given, voided
+from sopwith.guard.permit import CallFacts
+from sopwith.ir.approval import NO_TERMS
+from sopwith.ir.event import CallFinished, CallJudged, CallProposed, CallReconciled, CallStarted
+from sopwith.ir.tool import Effect, ErrorData
+from sopwith.ir.value import canonical, digest
+from sopwith.run.actor import Actor
+from sopwith.run.decision import FailStep, PerformCall, Reconcile, StartCall
+from sopwith.run.dry_run import made_up
+from sopwith.run.limits import call_seconds
+from sopwith.run.rejection import reject
+from sopwith.run.state import Cursor
+
+
+async def start_call(actor: Actor, decision: StartCall) -> None:
+    """Propose, judge, and start where that is allowed. What is judged is what runs, byte for byte."""
+    journal, around = actor.journal, actor.around
+    state, tool = journal.state, decision.tool
+    cursor = state.cursor or Cursor("", 1, state.at)
+    arguments, cause = decision.arguments, None
+    if not decision.proposed:
+        prepared = around.catalogue.prepare(tool.name, arguments)
+        if isinstance(prepared, ErrorData):
+            _not_proposed(actor, decision, cursor, prepared)
+            return
+        arguments = prepared
+        cause = journal.emit(
+            CallProposed(
+                tool=tool.name,
+                arguments=actor.redact(arguments),
+                by=decision.by,
+                overruled=actor.redact(decision.overruled) if decision.overruled else {},
+                defaults=tuple(name for name in arguments if name not in decision.arguments),
+            )
+        )
+    # Judged anew also where it was judged before: the rules in force now decide, and an approval answers only an `ask`.
+    facts = CallFacts(actor.principal(state), tool, arguments, cursor.step, state.run)
+    verdict, rule = around.policy.judge(facts)
+    what = f"{cursor.instance}\n{tool.name}\n".encode() + canonical(arguments)
+    judged = around.redactor.keyed_hash(what)
+    terms = around.policy.terms(rule) if verdict == "ask" else NO_TERMS
+    void = None
+    if verdict == "ask" and decision.proposed and cursor.approved is True:
+        given = Given(cursor.terms, cursor.judged, cursor.expires_at)
+        void = voided(given, terms, judged, max(around.clock(), state.at))
+    told = None if terms == NO_TERMS else terms
+    body = CallJudged(verdict=verdict, rule=rule, arguments=judged, terms=told, void=void)
+    cause = journal.emit(body, cause)
+    approved = state.dry_run or (decision.proposed and cursor.approved is True and void is None)
+    if verdict == "deny" or (verdict == "ask" and not approved):
+        return
+    key = cursor.key if decision.proposed else None
+    if key is None:
+        # `judged` covers the step, the tool and the arguments, and nobody can guess arguments from it.
+        number = state.calls if actor.book.machine.nodes[cursor.step].kind == "free" else ""
+        key = digest(f"{state.run}\n{number}\n{judged}".encode())[:32]
+    journal.emit(CallStarted(tool=tool.name, effect=tool.effect, key=key, attempt=decision.attempt), cause)
+
+
+def _not_proposed(actor: Actor, decision: StartCall, cursor: Cursor, error: ErrorData) -> None:
+    """Arguments that the tool does not take: the model is told and asked again; bound ones fail the step."""
+    placed = error.model_copy(update={"step": cursor.step})
+    if decision.by == "model":
+        actor.reject(reject(cursor, placed))
+    else:
+        actor.fail_step(FailStep(placed))
+
+
+async def perform_call(actor: Actor, decision: PerformCall) -> None:
+    """The call itself. For a write, everything up to the intent is on disk first, and its outcome right after."""
+    journal = actor.journal
+    writes = decision.tool.effect is not Effect.READ
+    if decision.stubbed:
+        _stub_call(actor, decision)
+        return
+    if writes:
+        await journal.flush(durable=True)
+    cause = journal.state.cursor.started if journal.state.cursor else None
+    seconds = call_seconds(actor.book, journal.state, decision.seconds)
+    began = time.perf_counter()
+    result = await actor.around.catalogue.call(
+        decision.tool.name, decision.arguments, key=decision.key, seconds=seconds
+    )
+    ms = int((time.perf_counter() - began) * 1000)
+    if result.unknown or result.error is not None:
+        told = None if result.error is None else actor.redact_outside(result.error)
+        journal.emit(CallFinished(error=told, unknown=result.unknown, ms=ms), cause)
+    else:
+        stored = journal.stored(actor.redact(result.value))
+        journal.emit(CallFinished(name=decision.name, ms=ms, **stored), cause)
+    if writes:
+        await journal.flush(durable=True)
+
+
+def _stub_call(actor: Actor, decision: PerformCall) -> None:
+    """Write down a made-up result in the place of the call."""
+    journal, state = actor.journal, actor.journal.state
+    cursor = state.cursor or Cursor("", 1, state.at)
+    node = actor.book.machine.nodes[cursor.step]
+    value = made_up(actor.book, node, decision.tool, decision.name, state, actor.values)
+    stored = journal.stored(actor.redact(value))
+    journal.emit(CallFinished(name=decision.name, stubbed=True, **stored), cursor.started)
+
+
+async def reconcile(actor: Actor, decision: Reconcile) -> None:
+    """Ask the tool whether the call has acted, and write down what it knows."""
+    journal = actor.journal
+    seconds = call_seconds(actor.book, journal.state, decision.tool.timeout)
+    began = time.perf_counter()
+    found = await actor.around.catalogue.reconcile(
+        decision.tool.name, decision.arguments, key=decision.key, seconds=seconds
+    )
+    ms = int((time.perf_counter() - began) * 1000)
+    cause = journal.emit(CallReconciled(tool=decision.tool.name, happened=found.happened, ms=ms))
+    if found.happened:
+        stored = journal.stored(actor.redact(found.value))
+        journal.emit(CallFinished(name=decision.name, **stored), cause)
+    await journal.flush(durable=True)

@@ -1,0 +1,58 @@
+"""What an engine and a run are given, checked: procedures, tools, inputs, a grip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from sopwith.errors import Text, UserError
+from sopwith.ir.procedure import Grip, Procedure
+from sopwith.ir.schema import validator
+from sopwith.ir.value import Json, storable
+from sopwith.lang.document import Document
+from sopwith.lang.read import read
+from sopwith.tools.function import FunctionSource
+from sopwith.tools.port import ToolSource
+
+ProcedureLike = Procedure | Document | Path | str
+ToolLike = ToolSource | Callable[..., Any]
+
+
+def held_grip(grip: Grip | str | None) -> Grip | None:
+    """The grip that a run is held by, where the caller names one. Raises `UserError` for one that is not executed."""
+    if grip is None or grip in ("strict", "free"):
+        return None if grip is None else Grip(grip)
+    raise UserError(
+        Text(f"the grip '{grip}' is not executed by this version", f"本版本不执行“{grip}”"),
+        Text("use `strict` or `free`", "请使用 strict 或 free"),
+    )
+
+
+def document_of(item: ProcedureLike) -> Document:
+    if isinstance(item, Document):
+        return item
+    if isinstance(item, Procedure):
+        return Document(item, {}, f"<{item.id}>", "")
+    return read(item)
+
+
+def tool_sources(tools: Sequence[ToolLike]) -> list[ToolSource]:
+    functions = [cast("Callable[..., Any]", item) for item in tools if not hasattr(item, "specs")]
+    sources = [cast("ToolSource", item) for item in tools if hasattr(item, "specs")]
+    return [*sources, FunctionSource(functions)] if functions else sources
+
+
+def checked_inputs(procedure: Procedure, given: dict[str, Json]) -> dict[str, Json]:
+    for name, value in given.items():
+        item = procedure.inputs.get(name)
+        if item is None or item.from_ is not None:
+            raise UserError(
+                Text(f"'{name}' is not an input that is passed", f"“{name}”不是可传入的输入"),
+                Text(f"inputs: {', '.join(procedure.inputs)}", f"输入：{'、'.join(procedure.inputs)}"),
+            )
+        problems = validator(item.schema_).problems(value)
+        if problems:
+            listed = "; ".join(problems)
+            raise UserError(Text(f"input '{name}': {listed}", f"输入“{name}”：{listed}"))
+    return {name: storable(value) for name, value in given.items()}
