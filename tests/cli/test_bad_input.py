@@ -167,7 +167,7 @@ def test_a_disk_without_room(project: Command, room: int) -> None:
 def test_a_log_that_is_another_programs(project: Command) -> None:
     project.write(".sopwith/runs.db", "this is text and has nothing to do with SQLite " * 30)
     assert_one_message(project(*RUN), ExitCode.DAMAGED, "runs.db")
-    assert_one_message(project("runs"), ExitCode.INTERNAL, "runs.db")
+    assert_one_message(project("runs"), ExitCode.DAMAGED, "runs.db")
 
 
 def test_a_key_that_others_may_read(project: Command) -> None:
