@@ -59,6 +59,7 @@ from sopwith.run.limits import model_seconds, outlasted
 from sopwith.run.packet import packet
 from sopwith.run.redaction import written_text
 from sopwith.run.state import State
+from sopwith.run.time_limit import within
 
 _LOGGER = logging.getLogger("sopwith")
 
@@ -191,8 +192,7 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
     seconds = model_seconds(driver.book, journal.state)
     began = time.perf_counter()
     try:
-        async with asyncio.timeout(seconds):
-            reply = await model.complete(decision.request)
+        reply = await within(seconds, model.complete(decision.request))
     except TimeoutError:
         driver.pass_limit("step", round(seconds, 3))
         return

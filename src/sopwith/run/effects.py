@@ -49,7 +49,7 @@ async def start_call(actor: Actor, decision: StartCall) -> None:
     if verdict == "ask" and decision.proposed and cursor.approved is True:
         given = Given(cursor.terms, cursor.judged, cursor.expires_at)
         void = voided(given, terms, judged, max(around.clock(), state.at))
-    told = None if terms == NO_TERMS else terms
+    told = None if terms is NO_TERMS or terms == NO_TERMS else terms
     body = CallJudged(verdict=verdict, rule=rule, arguments=judged, terms=told, void=void)
     cause = journal.emit(body, cause)
     approved = state.dry_run or (decision.proposed and cursor.approved is True and void is None)

@@ -27,14 +27,19 @@ class Bounded:
         # Not asyncio.timeout: that waits for a coroutine that catches its own cancellation.
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[_Outcome | None] = loop.create_future()
+        deadline = loop.time() + seconds
         task = loop.create_task(_run(coroutine, ended))
         self._tasks.add(task)
-        timer = loop.call_later(seconds, _end, ended, None)
+        timer: asyncio.TimerHandle | None = None
         outcome: _Outcome | None = None
         try:
+            await asyncio.sleep(0)  # what does not wait has ended by then, and needs no timer
+            if not ended.done():
+                timer = loop.call_at(deadline, _end, ended, None)
             outcome = await ended
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
             if outcome is None:
                 task.add_done_callback(self._tasks.discard)
                 task.cancel()

@@ -77,13 +77,13 @@ class FunctionSource:
         found = self._tools.get(name)
         if found is None:
             return failed("unknown_tool", f"there is no tool {name}")
-        prepared = found.signature.parameters.prepare(arguments)
-        if isinstance(prepared, ErrorData):
-            return ToolResult(error=prepared)
+        read = found.signature.parameters.read(arguments)
+        if isinstance(read, ErrorData):
+            return ToolResult(error=read)
+        prepared, given = read
         changed = changes(arguments, prepared)
         if changed is not None:
             return ToolResult(error=changed)
-        given = found.signature.parameters.read(prepared)
         if found.signature.takes_key:
             given = {**given, KEY: key}
         return await self._outcome(found, given, _limit(found.spec, seconds))
@@ -95,11 +95,14 @@ class FunctionSource:
         found = self._tools.get(name)
         if found is None or found.hook is None:
             return Reconciled(reason=f"{name} has no reconcile")
-        prepared = found.signature.parameters.prepare(arguments)
-        changed = prepared if isinstance(prepared, ErrorData) else changes(arguments, prepared)
-        if isinstance(prepared, ErrorData) or changed is not None:
-            return Reconciled(reason=changed.message if changed else "")
-        asked = functools.partial(found.hook, **found.signature.parameters.read(prepared), **{KEY: key})
+        read = found.signature.parameters.read(arguments)
+        if isinstance(read, ErrorData):
+            return Reconciled(reason=read.message)
+        prepared, given = read
+        changed = changes(arguments, prepared)
+        if changed is not None:
+            return Reconciled(reason=changed.message)
+        asked = functools.partial(found.hook, **given, **{KEY: key})
         limit = _limit(found.spec, seconds)
         try:
             if inspect.iscoroutinefunction(found.hook):

@@ -29,11 +29,17 @@ class Parameters:
 
     def prepare(self, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
         """`arguments` as the function will see them, with its defaults: preparing them again changes nothing."""
+        found = self.read(arguments)
+        return found if isinstance(found, ErrorData) else found[0]
+
+    def read(self, arguments: dict[str, Json]) -> tuple[dict[str, Json], dict[str, Any]] | ErrorData:
+        """`arguments` as `prepare` gives them, and what the function is called with."""
         try:
             given = storable(arguments)
             value = _read(self._adapter, given)
             written = _write(self._adapter, value)
-            if written != given:
+            same = written == given
+            if not same:
                 _see_that_it_stays(self._adapter, value, written)
         except ValidationError as error:
             return ErrorData(code="invalid_arguments", message=_reason(error))
@@ -44,11 +50,8 @@ class Parameters:
         for name, default in self._defaults.items():
             if name not in written:
                 written[name] = storable(default)
-        return written
-
-    def read(self, prepared: dict[str, Json]) -> dict[str, Any]:
-        """What the function is called with, of arguments that `prepare` has given."""
-        return _read(self._adapter, prepared)
+                same = False
+        return written, value if same else _read(self._adapter, written)
 
 
 def plain_default(hint: Any, default: object) -> Json:
