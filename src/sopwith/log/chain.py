@@ -56,7 +56,7 @@ def links(
     hashes: list[bytes] = []
     for event, body, text in zip(events, bodies, told, strict=True):
         envelope = f"{start}{event[2]},{event[3]},{text}]".encode()
-        previous = sha256(b"%b%b%b" % (previous, envelope, body)).digest()
+        previous = sha256(previous + envelope + body).digest()
         hashes.append(previous)
     return hashes
 

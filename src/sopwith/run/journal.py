@@ -75,24 +75,25 @@ class Journal:
         Returns its seq. Time never runs backwards within a run, whatever the clock does.
         """
         state = self._state
+        at = self._clock()
         if state is None:
-            event = Event(self.task, self.run, 1, self._clock(), Phase.RECEIVE, None, cause, body)
+            event = Event(self.task, self.run, 1, at, Phase.RECEIVE, None, cause, body)
             state = begin(event)
         else:
-            at = self._clock()
-            if at < state.at:
-                at = state.at
-            if step is None and state.cursor is not None and state.cursor.step:
-                step = state.cursor.instance
-            phase = body.name if isinstance(body, PhaseEntered) else state.phase
+            cursor = state.cursor
+            if step is None and cursor is not None and cursor.step:
+                step = cursor.instance
+            phase = body.name if type(body) is PhaseEntered else state.phase
+            at = at if at > state.at else state.at
             event = Event(self.task, self.run, state.seq + 1, at, phase, step, cause, body)
             state = fold(state, event)
         self._state = state
         self.events.append(event)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(BATCH_SECONDS, self._flush_late)
-        self._tell(event, state)
-        return state.seq
+        if self._subscribers:
+            self._tell(event, state)
+        return event.seq
 
     def _tell(self, event: Event, state: State) -> None:
         """Show an event to the subscribers. One that fails is dropped: who watches a run cannot change it."""

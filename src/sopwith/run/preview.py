@@ -83,4 +83,7 @@ def as_text(value: Json) -> str:
     """A value as a reader of a prompt or a terminal expects it: text as it is, everything else as compact JSON."""
     if isinstance(value, str):
         return value
-    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    return _READABLE(value)
+
+
+_READABLE = json.JSONEncoder(ensure_ascii=False).encode
