@@ -29,6 +29,8 @@ from sopwith.lang.document import Document
 from sopwith.lang.machine import Machine
 from sopwith.log.head import Heads, HeadsFile, is_url
 from sopwith.log.head_url import HeadsUrl
+from sopwith.log.port import Log
+from sopwith.log.salvage import CarefulLog
 from sopwith.log.scan import Scan
 from sopwith.log.signing_key import SigningKey
 from sopwith.log.sqlite import SqliteLog
@@ -56,6 +58,11 @@ def store_file(data: Path) -> Path:
 def scan_of(data: Path) -> Scan:
     """The raw rows of the event log in a data folder. Raises `UserError` where there is none."""
     return Scan(store_file(data))
+
+
+def open_to_read(data: Path) -> CarefulLog:
+    """The event log in a data folder for readers, also where it is damaged. Raises `UserError` where there is none."""
+    return CarefulLog(store_file(data))
 
 
 def open_log(data: Path, *, make: bool = False) -> SqliteLog:
@@ -151,6 +158,7 @@ async def _connect(
     data = project.settings.data
     log = open_log(data, make=True)
     try:
+        log.refuse_damaged()
         vault = SqliteVault(data / VAULT)
     except BaseException:
         await log.close()
@@ -207,7 +215,7 @@ def needs_model(machine: Machine, given: Collection[str]) -> bool:
     )
 
 
-async def pinned(log: SqliteLog, events: Sequence[Event]) -> Machine:
+async def pinned(log: Log, events: Sequence[Event]) -> Machine:
     """The machine that a run is pinned to, from its first event and the blobs beside it."""
     started = events[0].body
     procedure = Procedure.from_data(json.loads(await log.blob(started.procedure)))
@@ -216,7 +224,7 @@ async def pinned(log: SqliteLog, events: Sequence[Event]) -> Machine:
     return compile_procedure(procedure, {spec.name: spec for spec in specs}, held)
 
 
-async def find_run(log: SqliteLog, wanted: str | None) -> str:
+async def find_run(log: Log, wanted: str | None) -> str:
     """The id of a run: itself, or a beginning that only one run has, or None for the latest.
 
     Raises `UserError` where there is none or more than one.

@@ -12,8 +12,7 @@ from typing import Annotated
 import typer
 
 from sopwith.cli.columns import table
-from sopwith.cli.connection import open_log
-from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.connection import open_to_read
 from sopwith.cli.options import AsJson, Data, Lang, new_verb
 from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import terminal
@@ -47,7 +46,7 @@ def runs(
     """
     shown = terminal(context)
     settings = load_settings(Path.cwd(), {"data": data})
-    rows = asyncio.run(_rows(settings.data, limit))
+    rows, damage = asyncio.run(_rows(settings.data, limit))
     if as_json:
         shown.document([asdict(row) for row in rows])
     elif not rows:
@@ -56,13 +55,13 @@ def runs(
         heads = [shown.text(head) for head in _HEADS]
         for line in table([heads, *(_row(row) for row in rows)]):
             shown.out(line)
-    return ExitCode.OK
+    return shown.damaged(damage)
 
 
-async def _rows(data: Path, limit: int) -> Sequence[RunRow]:
-    log = open_log(data)
+async def _rows(data: Path, limit: int) -> tuple[Sequence[RunRow], Sequence[Text]]:
+    log = open_to_read(data)
     try:
-        return await log.runs(limit)
+        return await log.runs(limit), log.damage
     finally:
         await log.close()
 

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 from sopwith.cli.exit_code import ExitCode, known, of_error
-from sopwith.errors import ProcedureError, SopwithError, Text, UserError
+from sopwith.errors import LogDamaged, ProcedureError, SopwithError, Text, UserError
 from sopwith.ir.diagnostic import Diagnostic
 from sopwith.ir.value import Json
+from sopwith.log.sqlite_file import RESTORE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,6 +93,13 @@ class Terminal:
         if self.json:
             self.document({"error": self.error_json(shown, diagnostics)})
         return of_error(error)
+
+    def damaged(self, damage: Sequence[Text]) -> ExitCode:
+        """Say what of the store could not be read, after what could. Returns the exit code."""
+        if damage:
+            whole = Text("; ".join(said.en for said in damage), "；".join(said.zh for said in damage))
+            self.say(LogDamaged(whole, RESTORE).render(self.language))
+        return ExitCode.DAMAGED if damage else ExitCode.OK
 
     def misused(self, message: Text, hint: Text) -> ExitCode:
         """Say that the command line cannot be understood."""

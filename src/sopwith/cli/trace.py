@@ -11,21 +11,22 @@ from typing import Annotated, Any
 
 import typer
 
-from sopwith.cli.connection import find_run, open_log, pinned
+from sopwith.cli.connection import find_run, open_to_read, pinned
 from sopwith.cli.details import details, step_json
-from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, AsLines, Data, Lang, new_verb
 from sopwith.cli.progress import StepLine
 from sopwith.cli.record import records, short
 from sopwith.cli.runs import local_time
 from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import Terminal, terminal
-from sopwith.errors import Text, UserError
-from sopwith.ir.event import Event, ModelReplied, ModelRequested
+from sopwith.errors import LogDamaged, LogError, Text, UserError
+from sopwith.ir.event import Event, ModelReplied, ModelRequested, event_json
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Machine
 from sopwith.log.export import to_jsonl
-from sopwith.log.sqlite import SqliteLog
+from sopwith.log.port import Log
+from sopwith.log.salvage import CarefulLog
+from sopwith.log.sqlite_file import RESTORE
 from sopwith.run.fold import fold_all
 from sopwith.run.preview import preview
 from sopwith.run.run import context_view
@@ -87,10 +88,12 @@ def trace(
 
 
 async def _trace(shown: Terminal, data: Path, wanted: str | None, prompts: bool, lines: bool) -> int:
-    log = open_log(data)
+    log = open_to_read(data)
     try:
         name = await find_run(log, wanted)
         events = list(await log.read(name))
+        if not events and log.damage:
+            raise LogDamaged(log.damage[0], RESTORE)
         if not events:
             raise UserError(Text(f"the run '{name}' has no event", f"运行“{name}”没有事件"))
         if lines:
@@ -102,11 +105,26 @@ async def _trace(shown: Terminal, data: Path, wanted: str | None, prompts: bool,
             for each in sent if not shown.json else ():
                 shown.out(_sent_text(each))
         else:
-            found = Trace(events, fold_all(events), await pinned(log, events), events[0].body.model)
-            shown.document(trace_json(found)) if shown.json else _print(shown, found)
+            await _show(shown, log, events)
+        return shown.damaged(log.damage)
     finally:
         await log.close()
-    return ExitCode.OK
+
+
+async def _show(shown: Terminal, log: CarefulLog, events: list[Event]) -> None:
+    """The trace of a run; where what it is pinned to is damaged, its events alone."""
+    try:
+        machine = await pinned(log, events)
+    except LogError as error:
+        if error.message not in log.damage:
+            log.damage.append(error.message)
+        if shown.json:
+            shown.document({"run": events[0].run, "events": [event_json(event) for event in events]})
+        else:
+            shown.out(to_jsonl(events).removesuffix("\n"))
+        return
+    found = Trace(events, fold_all(events), machine, events[0].body.model)
+    shown.document(trace_json(found)) if shown.json else _print(shown, found)
 
 
 def trace_json(found: Trace) -> dict[str, Json]:
@@ -178,7 +196,7 @@ def _head(shown: Terminal, found: Trace) -> list[tuple[str, str]]:
     ]
 
 
-async def _sent(log: SqliteLog, events: Sequence[Event]) -> list[dict[str, Any]]:
+async def _sent(log: Log, events: Sequence[Event]) -> list[dict[str, Any]]:
     """Every prompt of a run as it was sent, with its reply."""
     found: list[dict[str, Any]] = []
     for event in events:

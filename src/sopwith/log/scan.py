@@ -13,15 +13,10 @@ from typing import Any, NamedTuple, cast
 from urllib.parse import quote
 
 from sopwith.errors import LogDamaged, Text
-from sopwith.log.sqlite_file import LAST_SEQ, RUN_BITS, check_version, failure
+from sopwith.log.sqlite_file import LAST_SEQ, RESTORE, RUN_BITS, check_version, failure
 
 TRIES = 2000
 """So many reads at most go into finding what is readable around the damage of one table or run."""
-
-RESTORE = Text(
-    "copy the file, then restore it from a backup; `sopwith audit verify` says what is affected",
-    "请先复制该文件，再从备份恢复；sopwith audit verify 会说明受影响的内容",
-)
 
 
 class StoredRun(NamedTuple):

@@ -25,7 +25,7 @@ from sopwith.errors import LogError, Text
 from sopwith.ir.event import Event, Phase
 from sopwith.log import batch, chain
 from sopwith.log.port import RunRow
-from sopwith.log.sqlite_file import LAST_SEQ, RUN_BITS, failure, is_busy, open_file
+from sopwith.log.sqlite_file import LAST_SEQ, RUN_BITS, failure, is_busy, open_file, refuse_damaged
 from sopwith.log.status import MARKS, procedure_of, status_after
 
 _INSERT = "INSERT INTO batch VALUES (?,?,?,?)"
@@ -131,6 +131,12 @@ class SqliteLog:
             raise batch.no_blob(digest)
         batch.check_blob(key.hex(), row[0])
         return row[0]
+
+    def refuse_damaged(self, seconds: float = 0.2) -> None:
+        """Look for damage in the file, for so many seconds at most. Raises `LogDamaged` where it is found."""
+        with self._lock:
+            self._check_open()
+            refuse_damaged(self._connection, self.path, seconds)
 
     async def close(self) -> None:
         """As `Log.close`; what is in the write-ahead log goes into the file, where nobody else holds it."""

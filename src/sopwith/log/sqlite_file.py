@@ -37,6 +37,12 @@ CREATE VIEW events AS
   FROM batch b JOIN run r ON r.number = b.id >> {RUN_BITS} JOIN json_each(b.envelopes) e;
 """
 
+RESTORE = Text(
+    "restore the store from a backup; `sopwith runs`, `trace` and `audit verify` show what is left of it",
+    "请从备份恢复存储；sopwith runs、trace 与 audit verify 可查看剩余内容",
+)
+"""What to do about a damaged store."""
+
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 _CAUSES: dict[int, tuple[Text, Text]] = {
@@ -75,7 +81,7 @@ _CAUSES: dict[int, tuple[Text, Text]] = {
     ),
     sqlite3.SQLITE_CORRUPT: (
         Text("the file is damaged", "文件已损坏"),
-        Text("restore it from a backup", "请从备份恢复"),
+        RESTORE,
     ),
     sqlite3.SQLITE_NOTADB: (
         Text("the file is not a SQLite database", "文件不是 SQLite 数据库"),
@@ -85,6 +91,9 @@ _CAUSES: dict[int, tuple[Text, Text]] = {
         ),
     ),
 }
+
+
+_MALFORMED = "malformed JSON"
 
 
 def is_busy(error: sqlite3.Error) -> bool:
@@ -99,6 +108,9 @@ def failure(path: Path, error: sqlite3.Error) -> LogError:
         code,
         (Text(str(error), str(error)), Text("check the file and its folder", "请检查该文件及其目录")),
     )
+    if _MALFORMED in str(error):  # what a row holds, not the pages
+        code = sqlite3.SQLITE_CORRUPT
+        cause, hint = _CAUSES[code]
     damaged = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
     kind = LogDamaged if damaged else LogError
     return kind(Text(f"the event log {path}: {cause.en}", f"事件日志 {path}：{cause.zh}"), hint)
@@ -132,6 +144,28 @@ def open_file(path: Path, patience: float) -> sqlite3.Connection:
             if connection is not None:
                 connection.close()
             raise
+
+
+def refuse_damaged(connection: sqlite3.Connection, path: Path, seconds: float) -> None:
+    """Look for damage in the pages of the file, for so many seconds at most. Raises `LogDamaged` where it is found."""
+    until = time.monotonic() + seconds
+    connection.set_progress_handler(lambda: time.monotonic() > until, 10_000)
+    try:
+        found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+            raise failure(path, error) from error
+        return
+    except sqlite3.Error as error:
+        raise failure(path, error) from error
+    finally:
+        connection.set_progress_handler(None, 0)
+    if found != ["ok"]:
+        what = " ".join(" ".join(found).split())
+        cause, hint = _CAUSES[sqlite3.SQLITE_CORRUPT]
+        raise LogDamaged(
+            Text(f"the event log {path}: {cause.en}: {what}", f"事件日志 {path}：{cause.zh}：{what}"), hint
+        )
 
 
 def _primary(error: sqlite3.Error) -> int:
