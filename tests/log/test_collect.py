@@ -84,6 +84,15 @@ async def test_a_family_stays_as_long_as_one_of_it_works(path: Path) -> None:
     assert names(old(path)) == []
 
 
+async def test_a_log_beside_a_run_goes_with_it(path: Path) -> None:
+    await write(path, "old")
+    log = SqliteLog(path)
+    beside = Event("old", "inbox:old", 1, START, Phase.EXECUTE, None, None, RunSuspended())
+    await log.append("inbox:old", [beside])
+    await log.close()
+    assert names(old(path)) == ["old", "inbox:old"]
+
+
 async def test_a_run_that_was_tampered_with_is_kept(path: Path) -> None:
     await write(path, "fine", "changed")
     replace(path, 2, [e for e in stored(path, 2)[1] if e.seq != 4])

@@ -7,14 +7,16 @@ Hashes of parts of a prompt, of procedures and of long values are digests of blo
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from sopwith.ir.approval import Terms
 from sopwith.ir.tool import Effect, ErrorData
+from sopwith.ir.upcast import UPCASTERS, VERSION_MEMBER, marked, unmarked, upcast
 from sopwith.ir.usage import Budget, Usage
 from sopwith.ir.value import Json
 
@@ -428,6 +430,7 @@ BODIES: tuple[type[Body], ...] = (
 )  # fmt: skip
 """Every kind of event. A new kind is a class above and a name here."""
 
+_MARK = f'{{"{VERSION_MEMBER}":'.encode()
 _BY_KIND: dict[str, type[Body]] = {str(b.model_fields["kind"].default): b for b in BODIES}
 KINDS: tuple[str, ...] = tuple(_BY_KIND)
 
@@ -453,12 +456,23 @@ class Event(NamedTuple):
 
 def body_bytes(body: Body) -> bytes:
     """The bytes that are stored and hashed: JSON, UTF-8, without defaults (and so without `kind`)."""
-    return body.__pydantic_serializer__.to_json(body, exclude_defaults=True)
+    data = body.__pydantic_serializer__.to_json(body, exclude_defaults=True)
+    return marked(body.kind, data) if UPCASTERS else data  # type: ignore[attr-defined]
 
 
 def read_body(kind: str, data: bytes) -> Body:
-    """The inverse of `body_bytes`."""
-    return _BY_KIND[kind].model_validate_json(data)
+    """The inverse of `body_bytes`, also for what an earlier version wrote.
+
+    Raises `KeyError` for an unknown kind, `UnknownVersion` for a body of a newer version, pydantic's `ValidationError`.
+    """
+    known = _BY_KIND[kind]
+    if not UPCASTERS and not data.startswith(_MARK):
+        return known.model_validate_json(data)
+    told: Any = json.loads(data)
+    if not isinstance(told, dict):
+        return known.model_validate_json(data)  # which says what is wrong with it
+    body = upcast(kind, *unmarked(cast("dict[str, Json]", told)))
+    return known.model_validate_json(json.dumps(body, ensure_ascii=False))
 
 
 @cache

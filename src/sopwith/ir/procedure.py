@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sopwith.ir.upcast import PROCEDURE, upcast
 from sopwith.ir.value import Json, digest
 
 SCHEMA = "sopwith/procedure/1"
@@ -193,8 +194,9 @@ class Procedure(_Part):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Json]) -> Procedure:
-        """The inverse of `to_data`."""
-        return cls.model_validate(data)
+        """The inverse of `to_data`, also for what an earlier version pinned. Raises `UnknownVersion` for a newer."""
+        version = str(data.get("schema", SCHEMA)).rpartition("/")[2]
+        return cls.model_validate(upcast(PROCEDURE, int(version) if version.isdecimal() else 0, dict(data)))
 
     def step_tools(self) -> tuple[str, ...]:
         """The tools that its steps name, in the order of the steps, each once."""

@@ -14,7 +14,7 @@ from sopwith.ir.value import Json, digest
 from sopwith.log.finding import Finding
 from sopwith.log.head import Head, SignedHeads
 from sopwith.log.scan import Scan, StoredEvent, StoredRun
-from sopwith.log.status import MARKS
+from sopwith.log.status import MARKS, WAITS
 from sopwith.log.tampering import tampering
 
 
@@ -92,7 +92,7 @@ def status_of(events: Sequence[StoredEvent]) -> tuple[str, int]:
             outcome = _object(_body(event).get("outcome"))
             return str(outcome.get("kind", "")), event.seq
         if event.kind in MARKS:
-            return "suspended" if event.kind == "run.suspended" else "running", event.seq
+            return "suspended" if event.kind in WAITS else "running", event.seq
     return "running", 0
 
 

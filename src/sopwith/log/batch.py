@@ -9,6 +9,7 @@ from pydantic_core import PydanticSerializationError
 
 from sopwith.errors import LogConflict, LogDamaged, LogError, SopwithError, Text, ValueRefused
 from sopwith.ir.event import Body, Event, body_bytes, read_body
+from sopwith.ir.upcast import UnknownVersion
 from sopwith.ir.value import digest, storable
 
 _FLAT = 190
@@ -45,13 +46,21 @@ def decode(run: str, seq: int, kind: str, data: bytes) -> Body:
                 f"event {seq} of run {run} is of the unknown kind {kind}",
                 f"运行 {run} 的事件 {seq} 属于未知类型 {kind}",
             ),
-            Text(
-                "a newer Sopwith wrote it: upgrade, then read it again",
-                "它由更新版本的 Sopwith 写入：请升级后再读取",
-            ),
+            _UPGRADE,
         ) from None
-    except ValidationError as error:
+    except UnknownVersion as error:
+        raise LogError(
+            Text(f"event {seq} of run {run}: {error}", f"运行 {run} 的事件 {seq} 由更新的版本写入：{error}"),
+            _UPGRADE,
+        ) from None
+    except (ValidationError, RecursionError) as error:
         raise damaged(run, seq) from error
+
+
+_UPGRADE = Text(
+    "a newer Sopwith wrote it: upgrade, then read it again",
+    "它由更新版本的 Sopwith 写入：请升级后再读取",
+)
 
 
 def check(run: str, task: str | None, last: int, events: Sequence[Event]) -> None:

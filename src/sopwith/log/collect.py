@@ -79,6 +79,10 @@ def collectable(scan: Scan, before: int) -> Collectable:
 
 
 def _is_old(run: StoredRun, events: Sequence[StoredEvent], before: int) -> bool:
+    if (
+        run.procedure_id == "" and ":" in run.run
+    ):  # a log beside a run, such as its inbox: it goes with the others
+        return all(event.at < before for event in events)
     ended = status_of(events)[0] not in ("running", "suspended") and run.status not in (
         "running",
         "suspended",

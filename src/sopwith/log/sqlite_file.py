@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from sopwith.errors import LogDamaged, LogError, Text
@@ -126,6 +128,7 @@ def open_file(path: Path, patience: float) -> sqlite3.Connection:
             connection = sqlite3.connect(
                 path, isolation_level=None, check_same_thread=False, timeout=patience
             )
+            migrate(connection, path)
             _prepare(connection, path)
             return connection
         except OSError as error:
@@ -192,7 +195,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 def _known(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the file is a store of ours; False for an empty one. Anything else is refused."""
-    application, version = _marks(connection)
+    application, version = marks(connection)
     empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if not application and not version and empty:
         return False
@@ -200,9 +203,47 @@ def _known(connection: sqlite3.Connection, path: Path) -> bool:
     return True
 
 
+STEPS: dict[int, Callable[[sqlite3.Connection], None]] = {}
+"""How to bring the tables of a version to the next: what a step does is one transaction with all the others."""
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring an older store to the current version, all of it or nothing. A copy of the old one stays beside it.
+
+    Raises `LogError` where that fails; the store is then as it was.
+    """
+    application, version = marks(connection)
+    if application != APPLICATION or version >= VERSION:
+        return
+    copy = path.with_name(f"{path.name}.v{version}")
+    try:
+        if not copy.exists():
+            with contextlib.closing(sqlite3.connect(copy)) as kept:
+                connection.backup(kept)
+        connection.execute("BEGIN IMMEDIATE")
+        for step in range(marks(connection)[1], VERSION):  # another process may have been faster
+            STEPS[step](connection)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except (sqlite3.Error, KeyError) as error:
+        raise LogError(
+            Text(
+                f"the event log {path} cannot be brought from version {version} to {VERSION}: {error}",
+                f"无法将事件日志 {path} 从版本 {version} 升级到 {VERSION}：{error}",
+            ),
+            Text(
+                f"it is as it was, and there is a copy in {copy}; use the Sopwith that wrote it",
+                f"原文件未变，副本在 {copy}；请使用写入它的 Sopwith 版本",
+            ),
+        ) from error
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
 def check_version(connection: sqlite3.Connection, path: Path) -> None:
     """Raise `LogError` where the file is not a store of the version that is known here."""
-    application, version = _marks(connection)
+    application, version = marks(connection)
     if application != APPLICATION:
         raise LogError(
             Text(f"{path} is a database of another program", f"{path} 是其他程序的数据库"),
@@ -214,11 +255,13 @@ def check_version(connection: sqlite3.Connection, path: Path) -> None:
                 f"the event log {path} has tables of version {version}; this Sopwith knows {VERSION}",
                 f"事件日志 {path} 的表结构版本为 {version}，当前 Sopwith 只认识版本 {VERSION}",
             ),
-            Text("upgrade Sopwith, or name another file", "请升级 Sopwith，或指定其他文件"),
+            Text("upgrade Sopwith, or name another file", "请升级 Sopwith，或指定其他文件")
+            if version > VERSION
+            else Text("`sopwith runs` brings it up to date", "运行 sopwith runs 可将其升级"),
         )
 
 
-def _marks(connection: sqlite3.Connection) -> tuple[int, int]:
+def marks(connection: sqlite3.Connection) -> tuple[int, int]:
     """The application id and the version in the header of the file."""
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]

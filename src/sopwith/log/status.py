@@ -9,6 +9,9 @@ from sopwith.ir.event import Event, RunFinished, RunStarted
 MARKS = frozenset({"run.suspended", "run.resumed", "run.finished", "run.taken_over"})
 """The kinds that change a status; a new run is running."""
 
+WAITS = frozenset({"run.suspended", "run.taken_over"})
+"""Those of them after which a run waits for somebody."""
+
 
 def status_after(events: Sequence[Event]) -> str | None:
     """The status that `events` lead to, or None where they leave it as it was."""
@@ -16,7 +19,7 @@ def status_after(events: Sequence[Event]) -> str | None:
         match event.body:
             case RunFinished(outcome=outcome):
                 return outcome.kind
-            case body if body.kind in ("run.suspended", "run.taken_over"):
+            case body if body.kind in WAITS:
                 return "suspended"
             case body if body.kind in MARKS:
                 return "running"
