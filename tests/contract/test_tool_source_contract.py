@@ -1,4 +1,4 @@
-"""What every source of tools promises; each test runs against functions and against an MCP server."""
+"""What every source of tools promises; each test runs against functions, in threads and in processes, and MCP."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from tests.tools import process_tools
 from tests.tools.servers import odd
 from typing_extensions import TypedDict
 
@@ -51,11 +52,18 @@ class Functions:
         await asyncio.Event().wait()
 
 
-@pytest.fixture(params=["functions", "mcp"])
+@pytest.fixture(params=["functions", "processes", "mcp"])
 async def source(request: pytest.FixtureRequest) -> AsyncIterator[ToolSource]:
     from sopwith.tools import tools_of
 
-    made = FunctionSource(tools_of(Functions()), name="odd") if request.param == "functions" else odd()
+    made: ToolSource
+    match request.param:
+        case "functions":
+            made = FunctionSource(tools_of(Functions()), name="odd")
+        case "processes":
+            made = FunctionSource(process_tools.ALL, name="odd")
+        case _:
+            made = odd()
     yield made
     await made.close()
 

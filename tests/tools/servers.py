@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -64,6 +66,18 @@ def python_server(name: str) -> str:
     return str(Path(sys.executable).with_name(f"mcp-server-{name}"))
 
 
+def marked(mark: str) -> set[int]:
+    """The processes that run with `mark` in their environment, as all do that descend from one that has it."""
+    found: set[int] = set()
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and mark.encode() in (folder / "environ").read_bytes():
+                found.add(int(folder.name))
+        except OSError:  # it has ended, or is not ours
+            continue
+    return {pid for pid in found if pid != os.getpid() and alive(pid)}
+
+
 def alive(pid: int) -> bool:
     """Whether the process runs (a zombie that nobody has waited for does not)."""
     try:
@@ -72,3 +86,10 @@ def alive(pid: int) -> bool:
     except (ProcessLookupError, FileNotFoundError):
         return False
     return state != "Z"
+
+
+async def until(true: Callable[[], object]) -> None:
+    """Wait for what other processes make true; nothing tells when."""
+    async with asyncio.timeout(60):
+        while not true():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)

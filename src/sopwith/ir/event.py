@@ -315,11 +315,13 @@ class TimeoutPassed(Body):
 
 
 class ResultLate(Body):
-    """A result that came after its call had timed out. It changes nothing."""
+    """A result that came after its call had timed out. It changes nothing. Long values as in `CallFinished`."""
 
     kind: Literal["result.late"] = "result.late"
     started: int
     value: Json = None
+    blob: str | None = None
+    size: int | None = None
     error: ErrorData | None = None
 
 

@@ -15,8 +15,9 @@ from sopwith.models.port import Model
 from sopwith.run.book import Book
 from sopwith.run.decision import FailStep, RejectReply
 from sopwith.run.journal import Clock, Journal
+from sopwith.run.late import LateResults
 from sopwith.run.limits import Scope
-from sopwith.run.redaction import written_error
+from sopwith.run.redaction import outside_error, written_error
 from sopwith.run.state import State
 from sopwith.run.values import Values
 from sopwith.tools.catalogue import Catalogue
@@ -42,6 +43,7 @@ class Actor:
         self.journal = journal
         self.around = around
         self.values = Values(journal.blob, around.redactor.reveal)
+        self.late = LateResults(journal, around.redactor)
 
     def pass_limit(self, scope: Scope, limit: float) -> None:
         """Write down that a limit was passed, with an alert."""
@@ -58,8 +60,7 @@ class Actor:
 
     def redact_outside(self, error: ErrorData) -> ErrorData:
         """A tool's error as it may be written: nothing in it is taken for a placeholder of this run."""
-        told = {"code": self.redact(error.code), "message": self.redact(error.message)}
-        return error.model_copy(update=told)
+        return outside_error(self.around.redactor, error)
 
     def principal(self, state: State) -> Principal:
         """Who the run acts for, as policies see it."""

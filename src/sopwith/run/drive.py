@@ -93,6 +93,7 @@ class Driver(Actor):
         """
         journal = self.journal
         self._task = asyncio.current_task()
+        self.late.driving = True
         try:
             while await self._advance():
                 pass
@@ -102,6 +103,7 @@ class Driver(Actor):
             self._fail(error)
         finally:
             self._task = None
+            self.late.driving = False
             if lease is not None and journal.state.lease is not None:
                 journal.emit(LeaseTaken(driver=lease, seconds=0.0))
             await journal.flush()

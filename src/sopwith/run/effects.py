@@ -88,6 +88,8 @@ async def perform_call(actor: Actor, decision: PerformCall) -> None:
         decision.tool.name, decision.arguments, key=decision.key, seconds=seconds
     )
     ms = int((time.perf_counter() - began) * 1000)
+    if result.late is not None and cause is not None:
+        actor.late.expect(result.late, cause)
     if result.unknown or result.error is not None:
         told = None if result.error is None else actor.redact_outside(result.error)
         journal.emit(CallFinished(error=told, unknown=result.unknown, ms=ms), cause)

@@ -61,3 +61,10 @@ def written_error(redactor: Redactor, error: ErrorData) -> ErrorData:
     if code == error.code and message == error.message:
         return error
     return error.model_copy(update={"code": code, "message": message})
+
+
+def outside_error(redactor: Redactor, error: ErrorData) -> ErrorData:
+    """A tool's error as it may be written: nothing in it is taken for a placeholder of this run."""
+    return error.model_copy(
+        update={"code": redactor.redact(error.code), "message": redactor.redact(error.message)}
+    )

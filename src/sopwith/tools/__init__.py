@@ -7,6 +7,7 @@ from sopwith.tools.mcp import McpSource
 from sopwith.tools.mcp_config import mcp_sources
 from sopwith.tools.module import load_module
 from sopwith.tools.port import Reconciled, ToolResult, ToolSource
+from sopwith.tools.program import Ran, command
 from sopwith.tools.reconcile import Done, NotDone, Unsure
 
 __all__ = [
@@ -15,11 +16,13 @@ __all__ = [
     "FunctionSource",
     "McpSource",
     "NotDone",
+    "Ran",
     "Reconciled",
     "ToolError",
     "ToolResult",
     "ToolSource",
     "Unsure",
+    "command",
     "load_module",
     "mcp_sources",
     "tool",

@@ -10,8 +10,19 @@ T = TypeVar("T")
 _CLOSE_SECONDS = 1.0
 
 
+Outcome = tuple[Any, BaseException | None]
+"""How something ended: its value, or the error that it raised."""
+
+
 class OutOfTime(Exception):
-    """A call took longer than it may. Not a `TimeoutError`: a tool may raise that by itself."""
+    """A call took longer than it may. Not a `TimeoutError`: a tool may raise that by itself.
+
+    `late` gets the outcome where the call ends after all; it may never come.
+    """
+
+    def __init__(self, late: asyncio.Future[Outcome]) -> None:
+        super().__init__("out of time")
+        self.late = late
 
 
 class Bounded:
@@ -20,18 +31,23 @@ class Bounded:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def run(self, coroutine: Coroutine[Any, Any, T], seconds: float | None) -> T:
-        """The result of `coroutine`. Past `seconds` it is cancelled but not waited for: `OutOfTime`."""
+    async def run(
+        self, coroutine: Coroutine[Any, Any, T], seconds: float | None, *, patience: float = 0.0
+    ) -> T:
+        """The result of `coroutine`. Past `seconds` it is not waited for: `OutOfTime`.
+
+        It is cancelled then, or `patience` seconds later.
+        """
         if seconds is None:
             return await coroutine
         # Not asyncio.timeout: that waits for a coroutine that catches its own cancellation.
         loop = asyncio.get_running_loop()
-        ended: asyncio.Future[_Outcome | None] = loop.create_future()
+        ended: asyncio.Future[Outcome | None] = loop.create_future()
         deadline = loop.time() + seconds
         task = loop.create_task(_run(coroutine, ended))
         self._tasks.add(task)
         timer: asyncio.TimerHandle | None = None
-        outcome: _Outcome | None = None
+        outcome: Outcome | None = None
         try:
             await asyncio.sleep(0)  # what does not wait has ended by then, and needs no timer
             if not ended.done():
@@ -40,13 +56,14 @@ class Bounded:
         finally:
             if timer is not None:
                 timer.cancel()
+            if outcome is not None:
+                self._tasks.discard(task)
+            elif not ended.done() or not patience:
+                task.cancel()
             if outcome is None:
                 task.add_done_callback(self._tasks.discard)
-                task.cancel()
-            else:
-                self._tasks.discard(task)
         if outcome is None:
-            raise OutOfTime
+            raise OutOfTime(_late(task, patience))
         value, error = outcome
         if error is not None:
             raise error
@@ -62,17 +79,32 @@ class Bounded:
             await asyncio.wait(left, timeout=_CLOSE_SECONDS)
 
 
-_Outcome = tuple[Any, BaseException | None]
-
-
-async def _run(coroutine: Coroutine[Any, Any, Any], ended: asyncio.Future[_Outcome | None]) -> None:
+async def _run(coroutine: Coroutine[Any, Any, Any], ended: asyncio.Future[Outcome | None]) -> Outcome:
     # As data: a task that raises SystemExit ends the loop, one that fails late complains that nobody asked.
     try:
-        _end(ended, (await coroutine, None))
+        outcome = await coroutine, None
     except (Exception, SystemExit, asyncio.CancelledError) as error:
-        _end(ended, (None, error))
+        outcome = None, error
+    _end(ended, outcome)
+    return outcome
 
 
-def _end(ended: asyncio.Future[_Outcome | None], outcome: _Outcome | None) -> None:
+def _late(task: asyncio.Task[Outcome], patience: float) -> asyncio.Future[Outcome]:
+    """The outcome of a task that is not waited for any more; after `patience` seconds it is cancelled."""
+    loop = asyncio.get_running_loop()
+    late: asyncio.Future[Outcome] = loop.create_future()
+    timer = loop.call_later(patience, task.cancel) if patience else None
+
+    def settle(ended: asyncio.Task[Outcome]) -> None:
+        if timer is not None:
+            timer.cancel()
+        if not ended.cancelled():
+            _end(late, ended.result())
+
+    task.add_done_callback(settle)
+    return late
+
+
+def _end(ended: asyncio.Future[Any], outcome: Outcome | None) -> None:
     if not ended.done():
         ended.set_result(outcome)

@@ -6,20 +6,21 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sopwith.errors import Text, UserError, ValueRefused
+from sopwith.errors import Text, ToolSourceError, UserError, ValueRefused
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.tools.arguments import changes
-from sopwith.tools.bounded import Bounded, OutOfTime
+from sopwith.tools.bounded import Bounded, Outcome, OutOfTime
 from sopwith.tools.declaration import ToolError, declaration_of
-from sopwith.tools.port import Reconciled, ToolResult, failed
+from sopwith.tools.port import Reconciled, ToolResult, failed, promised
+from sopwith.tools.process_worker import Ended, Processes, Raised, Target, Unstorable, target_of
 from sopwith.tools.reconcile import Hook, hook_of, told
 from sopwith.tools.returned import misfit, plain
 from sopwith.tools.signature import KEY, Signature, place, read_signature
-from sopwith.tools.worker import NotStarted, Workers
+from sopwith.tools.worker import Interrupt, NotStarted, Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,18 @@ class _Tool:
     inline: bool
     is_async: bool
     hook: Hook | None
+    target: Target | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call: the arguments as JSON, `prepared`, and as the function takes them, `given`."""
+
+    tool: _Tool
+    prepared: dict[str, Json]
+    given: dict[str, Any]
+    key: str
+    seconds: float | None
 
 
 class FunctionSource:
@@ -43,6 +56,8 @@ class FunctionSource:
         self.name = prefix = name or "local"
         self._workers = Workers()
         self._bounded = Bounded()
+        self._processes = Processes()
+        self._ready = False
         self._tools: dict[str, _Tool] = {}
         for function in functions:
             made = _make(function, prefix)
@@ -57,7 +72,14 @@ class FunctionSource:
             self._tools[name] = made
 
     async def specs(self) -> Sequence[ToolSpec]:
-        """The tools, sorted by name."""
+        """The tools, sorted by name.
+
+        Raises `ToolSourceError` where a process does not find a function that is to run there.
+        """
+        targets = [made.target for made in self._tools.values() if made.target is not None]
+        if targets and not self._ready:
+            await self._processes.start(targets)
+            self._ready = True
         return [self._tools[name].spec for name in sorted(self._tools)]
 
     def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
@@ -73,7 +95,7 @@ class FunctionSource:
     async def call(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
     ) -> ToolResult:
-        """Call a function; see `ToolSource.call`. A late result is dropped."""
+        """Call a function; see `ToolSource.call`."""
         found = self._tools.get(name)
         if found is None:
             return failed("unknown_tool", f"there is no tool {name}")
@@ -86,7 +108,8 @@ class FunctionSource:
             return ToolResult(error=changed)
         if found.signature.takes_key:
             given = {**given, KEY: key}
-        return await self._outcome(found, given, _limit(found.spec, seconds))
+        call = _Call(found, prepared, given, key, _limit(found.spec, seconds))
+        return await self._outcome(call)
 
     async def reconcile(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
@@ -121,43 +144,77 @@ class FunctionSource:
             return Reconciled(reason=f"{type(error).__name__}: {error}")
         return told(found.spec, answer)
 
-    async def _outcome(self, found: _Tool, given: dict[str, Any], seconds: float | None) -> ToolResult:
-        # Only the tool's own word, a ToolError, proves that a write has done nothing.
-        writes = found.spec.effect is not Effect.READ
+    async def _outcome(self, call: _Call) -> ToolResult:
+        spec = call.tool.spec
+        writes = spec.effect is not Effect.READ
         try:
-            value = await self._perform(found, given, seconds)
-        except OutOfTime:
-            return failed("timeout", f"{found.spec.name} took longer than {seconds:g} s", unknown=writes)
+            value, error = await self._perform(call), None
+        except OutOfTime as given_up:
+            late = promised(given_up.late, functools.partial(_late, spec))
+            told = failed("timeout", f"{spec.name} took longer than {call.seconds:g} s", unknown=writes)
+            return replace(told, late=late)
         except NotStarted:
-            return failed("unavailable", f"no thread was free for {found.spec.name}: it was not called")
-        except ToolError as error:
-            return failed(error.code, error.message)
-        except (asyncio.CancelledError, KeyboardInterrupt) as error:
-            if _is_ours(error):
+            what = "process" if call.tool.target else "thread"
+            return failed("unavailable", f"no {what} was free for {spec.name}: it was not called")
+        except (asyncio.CancelledError, KeyboardInterrupt) as cancelled:
+            if _is_ours(cancelled):
                 raise
-            return failed("exception", "CancelledError: the tool was cancelled", unknown=writes)
-        except BaseException as error:
-            return failed("exception", f"{type(error).__name__}: {error}", unknown=writes)
-        try:
-            stored = plain(value)
-        except ValueRefused as error:
-            return failed("unstorable_result", error.message.en, unknown=writes)
-        wrong = misfit(found.spec, stored)
-        return failed("invalid_result", wrong, unknown=writes) if wrong else ToolResult(value=stored)
+            value, error = None, cancelled
+        except BaseException as raised:
+            value, error = None, raised
+        return _result(spec, value, error)
 
-    async def _perform(self, found: _Tool, given: dict[str, Any], seconds: float | None) -> Any:
-        if found.is_async:
-            return await self._bounded.run(found.function(**given), seconds)
-        if found.inline:
-            return found.function(**given)
-        return await self._workers.run(
-            functools.partial(found.function, **given), seconds, interrupt=found.spec.effect is Effect.READ
-        )
+    async def _perform(self, call: _Call) -> Any:
+        made = call.tool
+        if made.target is not None:
+            return await self._processes.run(made.target, call.prepared, call.key, call.seconds)
+        if made.is_async:
+            return await self._bounded.run(made.function(**call.given), call.seconds)
+        if made.inline:
+            return made.function(**call.given)
+        function = functools.partial(made.function, **call.given)
+        return await self._workers.run(function, call.seconds, interrupt=made.spec.effect is Effect.READ)
 
     async def close(self) -> None:
-        """End the idle threads and cancel the calls that were given up."""
+        """End the threads and processes, and cancel the calls that were given up."""
         self._workers.close()
+        await self._processes.close()
         await self._bounded.close()
+
+
+def _result(spec: ToolSpec, value: object, error: BaseException | None) -> ToolResult:
+    """What a call that has ended gives. Only the tool's own word, a ToolError, proves that a write has done nothing."""
+    writes = spec.effect is not Effect.READ
+    match error:
+        case None:
+            pass
+        case ToolError():
+            return failed(error.code, error.message)
+        case ToolSourceError():
+            return failed("unavailable", error.message.en)
+        case Ended():
+            return failed("process_lost", f"{spec.name}: {error}", unknown=writes)
+        case Raised():
+            return failed("exception", str(error), unknown=writes)
+        case Unstorable():
+            return failed("unstorable_result", str(error), unknown=writes)
+        case asyncio.CancelledError():
+            return failed("exception", "CancelledError: the tool was cancelled", unknown=writes)
+        case _:
+            return failed("exception", f"{type(error).__name__}: {error}", unknown=writes)
+    try:
+        stored = plain(value)
+    except ValueRefused as refused:
+        return failed("unstorable_result", refused.message.en, unknown=writes)
+    wrong = misfit(spec, stored)
+    return failed("invalid_result", wrong, unknown=writes) if wrong else ToolResult(value=stored)
+
+
+def _late(spec: ToolSpec, outcome: Outcome) -> ToolResult | None:
+    """The result of a call that was given up; None where it has only been ended."""
+    value, error = outcome
+    ended = isinstance(error, asyncio.CancelledError | Interrupt | Ended)
+    return None if ended else _result(spec, value, error)
 
 
 def _is_ours(error: BaseException) -> bool:
@@ -182,6 +239,7 @@ def _make(function: Callable[..., Any], prefix: str) -> _Tool:
     name = said.name or function.__name__
     names = signature.input_schema["properties"]
     hook = None if said.reconcile is None else hook_of(function, said.reconcile, names)
+    target = target_of(function) if said.process else None
     spec = ToolSpec(
         name=name if "." in name else f"{prefix}.{name}",
         description=said.description or signature.description,
@@ -194,4 +252,4 @@ def _make(function: Callable[..., Any], prefix: str) -> _Tool:
         sensitivity=said.sensitivity,
         timeout=said.timeout,
     )
-    return _Tool(function, spec, signature, said.inline, inspect.iscoroutinefunction(function), hook)
+    return _Tool(function, spec, signature, said.inline, inspect.iscoroutinefunction(function), hook, target)

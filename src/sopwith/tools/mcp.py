@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from sopwith.errors import ExpressionError, Text, ToolSourceError, UserError, ValueRefused
@@ -11,9 +13,9 @@ from sopwith.ir.schema import validator
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json, storable
 from sopwith.tools.arguments import changes, problems, without_key
-from sopwith.tools.bounded import Bounded, OutOfTime
+from sopwith.tools.bounded import Bounded, Outcome, OutOfTime
 from sopwith.tools.mcp_lookup import Lookup
-from sopwith.tools.port import Reconciled, ToolResult, failed
+from sopwith.tools.port import Reconciled, ToolResult, failed, promised
 from sopwith.tools.returned import misfit
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from sopwith.tools.mcp_connection import Connection
 
 _CLOSE_SECONDS = 10.0
+_LATE_SECONDS = 600.0
+"""How long a late answer to a write is still taken."""
+
 _NOT_DONE = frozenset({-32700, -32600, -32601, -32602})
 """The errors of JSON-RPC by which a server refuses a request before it acts."""
 
@@ -156,10 +161,6 @@ class McpSource:
         key: str,
         seconds: float | None,
     ) -> ToolResult:
-        from mcp.shared.exceptions import MCPError
-
-        from sopwith.tools.mcp_connection import Lost
-
         writes = spec.effect is not Effect.READ
         tool = spec.name.removeprefix(f"{self.name}.")
         sent = (
@@ -167,20 +168,18 @@ class McpSource:
             if spec.name in self._keyed and self.key_argument
             else arguments
         )
+        call = object()
+        answer = connection.call(call, tool, sent, key)
         try:
-            result = await self._bounded.run(connection.call(tool, sent, key), seconds)
-            return _result(result, spec)
-        except OutOfTime:
-            connection.question()
-            return failed("timeout", f"{spec.name} took longer than {seconds or 0:.3g} s", unknown=writes)
-        except Lost as error:
-            said = f": {error}" if str(error) else ""
-            what = f"the MCP server {self.name} ended during the call{said}"
-            return failed("server_lost", what, unknown=writes)
-        except MCPError as error:
-            return failed("tool_error", error.message, unknown=writes and error.code not in _NOT_DONE)
-        except Exception as error:  # the server has answered, with something that breaks its own promise
-            return failed("invalid_result", f"{type(error).__name__}: {error}", unknown=writes)
+            # A read is cancelled. A write goes on: what it answers after all tells what happened.
+            result = await self._bounded.run(answer, seconds, patience=_LATE_SECONDS if writes else 0.0)
+        except OutOfTime as given_up:
+            connection.question(call)
+            told = failed("timeout", f"{spec.name} took longer than {seconds or 0:.3g} s", unknown=writes)
+            return replace(told, late=promised(given_up.late, partial(_late, spec)))
+        except Exception as error:
+            return _failed(spec, error)
+        return _result(result, spec)
 
     def _prepared(self, spec: ToolSpec, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
         if spec.name in self._keyed and self.key_argument in arguments:
@@ -322,6 +321,29 @@ def _prepared(spec: ToolSpec, arguments: dict[str, Json]) -> dict[str, Json] | E
         return ErrorData(code="invalid_arguments", message=error.message.en)
     found = problems(spec, plain)
     return ErrorData(code="invalid_arguments", message="; ".join(found)) if found else plain
+
+
+def _failed(spec: ToolSpec, error: BaseException) -> ToolResult:
+    from mcp.shared.exceptions import MCPError
+
+    from sopwith.tools.mcp_connection import Lost
+
+    writes = spec.effect is not Effect.READ
+    if isinstance(error, Lost):
+        return failed("server_lost", str(error), unknown=writes)
+    if isinstance(error, MCPError):
+        return failed("tool_error", error.message, unknown=writes and error.code not in _NOT_DONE)
+    # The server has answered, with something that breaks its own promise.
+    return failed("invalid_result", f"{type(error).__name__}: {error}", unknown=writes)
+
+
+def _late(spec: ToolSpec, outcome: Outcome) -> ToolResult | None:
+    """The answer to a call that was given up; None where it, or its server, was only ended."""
+    value, error = outcome
+    if error is None:
+        return _result(value, spec)
+    found = None if isinstance(error, asyncio.CancelledError) else _failed(spec, error)
+    return None if found is None or (found.error and found.error.code == "server_lost") else found
 
 
 def _result(result: CallToolResult, spec: ToolSpec) -> ToolResult:

@@ -6,12 +6,15 @@ The only file that imports the MCP SDK; the source imports it when a server is f
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import shutil
 import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO, cast
 
@@ -26,6 +29,7 @@ from pydantic import ValidationError
 
 from sopwith.errors import Text, ToolSourceError
 from sopwith.ir.value import Json
+from sopwith.tools.supervisor import supervised
 
 _TAIL_BYTES = 4096
 _TAIL_LINES = 8
@@ -52,9 +56,24 @@ class Server:
     cwd: str | None = None
     start_seconds: float = 30.0
 
+    def program(self) -> str:
+        """What `command` names. Raises `FileNotFoundError` or `PermissionError`, as running it would."""
+        if os.sep in self.command:
+            found = Path(self.cwd or ".", self.command)
+            problem = None if os.access(found, os.X_OK) else errno.EACCES if found.exists() else errno.ENOENT
+        else:
+            known = shutil.which(self.command, path=self.env.get("PATH"))
+            problem = None if known else errno.ENOENT
+        if problem:
+            raise OSError(problem, os.strerror(problem), self.command)
+        return self.command
+
 
 class Lost(Exception):
-    """The server ended while it was called."""
+    """The server ended while it was called; `said` is the end of its standard error."""
+
+    def __init__(self, server: str, said: str) -> None:
+        super().__init__(f"the MCP server {server} ended during the call{': ' if said else ''}{said}")
 
 
 class Connection:
@@ -71,7 +90,7 @@ class Connection:
         self._stop = asyncio.Event()
         self._deadline = self.loop.time() + server.start_seconds
         self._retired = False
-        self._calls = 0
+        self._calls: set[object] = set()
         self._stderr = _Tail()
         self.doubt: asyncio.Task[None] | None = None
         self.owner = asyncio.create_task(self._own(), name=f"mcp server {server.name}")
@@ -95,13 +114,15 @@ class Connection:
         if self.doubt is not None:
             await asyncio.wait((self.doubt,))
 
-    async def call(self, tool: str, arguments: dict[str, Json], key: str) -> types.CallToolResult:
-        """Call `tool`; its `_meta` carries the idempotency key.
+    async def call(
+        self, call: object, tool: str, arguments: dict[str, Json], key: str
+    ) -> types.CallToolResult:
+        """Call `tool`; its `_meta` carries the idempotency key. `call` stands for this one call, see `question`.
 
         Raises `Lost`, `MCPError`, or what a result that breaks the protocol leads to.
         """
         assert self._client is not None
-        self._calls += 1
+        self._calls.add(call)
         try:
             result = await self._client.session.call_tool(
                 tool,
@@ -112,18 +133,19 @@ class Connection:
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED:
                 self.retire()
-                raise Lost(self._stderr.text()) from error
+                raise Lost(self.server.name, self._stderr.text()) from error
             raise
         finally:
-            self._calls -= 1
+            self._calls.discard(call)
             if self._retired and not self._calls:
                 self._stop.set()
         if isinstance(result, types.InputRequiredResult):
             raise MCPError(types.INTERNAL_ERROR, "the tool asks for input, which is not supported")
         return result
 
-    def question(self) -> None:
-        """After a call that took too long: find out whether the server still answers; else retire it."""
+    def question(self, call: object) -> None:
+        """After a call that took too long and is not waited for: does the server still answer? Else retire it."""
+        self._calls.discard(call)
         if self.doubt is None or self.doubt.done():
             self.doubt = asyncio.create_task(self._probe())
 
@@ -165,8 +187,9 @@ class Connection:
     @asynccontextmanager
     async def _streams(self) -> AsyncGenerator[tuple[Any, Any]]:
         server = self.server
+        python, *supervisor = supervised([server.program(), *server.args])
         parameters = StdioServerParameters(
-            command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
+            command=python, args=supervisor, env=dict(server.env), cwd=server.cwd
         )
         with self._stderr.open() as errlog:
             async with stdio_client(parameters, errlog=errlog) as (read, write):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 import traceback
@@ -14,6 +15,9 @@ from typing import Any
 
 from sopwith.errors import Text, ToolSourceError
 from sopwith.tools.declaration import declaration_of
+
+_files: dict[str, Path] = {}
+"""The loaded files by the names of their modules."""
 
 _siblings: set[str] = set()
 """The names of modules that were imported from the folders of loaded files."""
@@ -35,6 +39,18 @@ def load_module(path: str | Path) -> list[Callable[..., Any]]:
     return list({id(found): found for found in vars(module).values() if declaration_of(found)}.values())
 
 
+def file_of(module: str) -> str | None:
+    """The file whose functions `load_module` gave under the module name `module`, or None."""
+    return str(_files[module]) if module in _files else None
+
+
+def module_of(name: str, file: str | None) -> ModuleType:
+    """The module `name`, imported by its name, or by the `file` that `file_of` tells; once."""
+    if name in sys.modules:
+        return sys.modules[name]
+    return importlib.import_module(name) if file is None else _import(Path(file))
+
+
 def _import(file: Path) -> ModuleType:
     name = f"_sopwith_{sha256(str(file).encode()).hexdigest()[:8]}_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
@@ -44,6 +60,7 @@ def _import(file: Path) -> ModuleType:
             Text("Its name must end in .py.", "文件名必须以 .py 结尾。"),
         )
     module = importlib.util.module_from_spec(spec)
+    _files[name] = file
     sys.modules[name] = module  # annotations and dataclasses look their module up
     try:
         with _importing_from(file.parent):

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json
+from sopwith.tools.bounded import Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """What came back from a call: a value, or a typed error, or `unknown`: it may have acted.
 
-    An `error` without `unknown` says that nothing was done; beside it, why nobody knows.
+    An `error` without `unknown` says that nothing was done; beside it, why nobody knows. `late` gets the result of
+    a call that was given up, if that comes after all, in the event loop that called.
     """
 
     value: Json = None
     error: ErrorData | None = None
     unknown: bool = False
+    late: asyncio.Future[ToolResult] | None = field(default=None, compare=False, repr=False)
+
+
+Late = asyncio.Future[ToolResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,19 @@ class Reconciled:
 def failed(code: str, message: str, *, unknown: bool = False) -> ToolResult:
     """A call that ended in an error; `unknown`: it may have acted before."""
     return ToolResult(error=ErrorData(code=code, message=message), unknown=unknown)
+
+
+def promised(late: asyncio.Future[Outcome], result: Callable[[Outcome], ToolResult | None]) -> Late:
+    """The `late` of a result: what `result` makes of the outcome, if there is one and it makes something."""
+    promise: Late = late.get_loop().create_future()
+
+    def settle(ended: asyncio.Future[Outcome]) -> None:
+        found = None if ended.cancelled() else result(ended.result())
+        if found is not None and not promise.done():
+            promise.set_result(found)
+
+    late.add_done_callback(settle)
+    return promise
 
 
 class ToolSource(Protocol):

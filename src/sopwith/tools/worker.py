@@ -12,10 +12,10 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
-from sopwith.tools.bounded import OutOfTime
+from sopwith.tools.bounded import Outcome, OutOfTime
 
 
-class _Interrupt(BaseException):
+class Interrupt(BaseException):
     """Raised inside a thread whose call was given up."""
 
 
@@ -25,7 +25,9 @@ class _Job:
     def __init__(self, run: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> None:
         self.run = run
         self.context = contextvars.copy_context()
-        self.future: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+        self.future: asyncio.Future[Outcome] = loop.create_future()
+        self.late: asyncio.Future[Outcome] = loop.create_future()
+        """Gets the outcome once `future` is given up."""
 
     def perform(self) -> None:
         try:
@@ -35,9 +37,10 @@ class _Job:
         with suppress(RuntimeError):  # the loop has been closed: nobody waits any more
             self.future.get_loop().call_soon_threadsafe(self._settle, outcome)
 
-    def _settle(self, outcome: tuple[Any, BaseException | None]) -> None:
-        if not self.future.done():
-            self.future.set_result(outcome)
+    def _settle(self, outcome: Outcome) -> None:
+        waiting = self.late if self.future.done() else self.future
+        if not waiting.done():
+            waiting.set_result(outcome)
 
 
 class NotStarted(Exception):
@@ -93,7 +96,7 @@ class Workers:
                 worker.give_up(interrupt=interrupt)
                 self._lost.append(worker)
         if job.future.cancelled():
-            raise OutOfTime
+            raise OutOfTime(job.late)
         value, error = job.future.result()
         if error is not None:
             raise error
@@ -156,7 +159,7 @@ class _Worker:
         return self._thread.is_alive()
 
     def _serve(self) -> None:
-        with suppress(_Interrupt):
+        with suppress(Interrupt):
             while (job := self.jobs.get()) is not None:
                 job.perform()
                 del job
@@ -165,4 +168,4 @@ class _Worker:
         self.jobs.put(None)
         ident = self._thread.ident
         if interrupt and ident is not None and self._thread.is_alive():
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(_Interrupt))
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(Interrupt))
