@@ -1,6 +1,7 @@
 """A small MCP server that can be told to misbehave. It needs nothing but the standard library.
 
-`stall` blocks the whole server, `ignore` never answers this one call, `die` is a kill -9 from within.
+`stall` blocks the whole server, `ignore` never answers this one call, `later` is answered after the next `echo`,
+`die` is a kill -9 from within.
 The file named by the variable JOURNAL gets a line for each call that arrives.
 """
 
@@ -56,6 +57,7 @@ TOOLS = [
     tool("transfer", TRANSFER),
     tool("find_transfer", {"type": "object", "properties": {"reference": {"type": "string"}}}, FOUND),
     tool("meta"),
+    tool("later"),
     {"name": "no_schema", "description": "it has no input schema"},
     tool("bad_schema", {"type": "object", "properties": {"a": {"type": "nonsense"}}}),
     tool("far_schema", {"type": "object", "properties": {"a": {"$ref": "other.json#/a"}}}),
@@ -108,7 +110,7 @@ def call(name, arguments):
             return structured({"amounts": found})
         case "meta":
             return text(json.dumps(state["meta"]))
-        case "ignore":
+        case "ignore" | "later":
             return None
         case _:
             return text(name)
@@ -150,6 +152,10 @@ def main():
             reply["error"] = {"code": -32000 - 1, "message": str(error)}
         if reply.get("result", True) is not None:
             print(json.dumps(reply), flush=True)
+        elif message["params"]["name"] == "later":
+            state["later"] = {**reply, "result": text("it came after all")}
+        if message["method"] == "tools/call" and message["params"]["name"] == "echo" and "later" in state:
+            print(json.dumps(state.pop("later")), flush=True)
 
 
 main()

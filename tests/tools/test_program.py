@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.tools.process_tools import STUBBORN
-from tests.tools.servers import marked, until
+from tests.tools.servers import alive, marked, until
 
 from sopwith.tools import FunctionSource, Ran, ToolError, command, tool
 
@@ -59,7 +59,7 @@ async def test_what_takes_too_long_is_ended_with_its_children(mark: str) -> None
 
 async def test_what_a_command_leaves_behind_is_ended() -> None:
     ran = await asyncio.wait_for(command("sh", "-c", "setsid sleep 600 & echo $!"), 30)
-    assert not Path(f"/proc/{ran.out.strip()}").exists()
+    assert not alive(int(ran.out))
 
 
 async def test_a_tool_that_runs_a_command_returns_in_time_and_leaves_nothing(mark: str) -> None:
