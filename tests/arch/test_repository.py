@@ -22,8 +22,8 @@ REGISTRY = re.compile("--(extra-)?index" + "-url|--trusted" + "-host|^registry *
 
 
 def text_of(path: Path) -> str:
-    """A file as text. Everything in the repository but pictures is UTF-8."""
-    return "" if path.suffix in {".png", ".gif", ".ico"} else path.read_text(encoding="utf-8")
+    """A file as text. Everything in the repository but pictures and golden stores is UTF-8."""
+    return "" if path.suffix in {".png", ".gif", ".ico", ".sqlite"} else path.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

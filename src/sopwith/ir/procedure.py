@@ -13,6 +13,7 @@ from sopwith.ir.upcast import PROCEDURE, upcast
 from sopwith.ir.value import Json, digest
 
 SCHEMA = "sopwith/procedure/1"
+_FIRST = "sopwith/procedure/1"
 
 
 class Grip(StrEnum):
@@ -189,14 +190,19 @@ class Procedure(_Part):
         return digest(json.dumps(self.to_data(), ensure_ascii=False, separators=(",", ":")).encode())
 
     def to_data(self) -> dict[str, Json]:
-        """The procedure as plain JSON without defaults; the order of steps and edges is kept."""
-        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        """The procedure as plain JSON without defaults; the order of steps and edges is kept.
+
+        Without a schema it is of the first version.
+        """
+        data = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        return data if SCHEMA == _FIRST else {"schema": SCHEMA, **data}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Json]) -> Procedure:
         """The inverse of `to_data`, also for what an earlier version pinned. Raises `UnknownVersion` for a newer."""
-        version = str(data.get("schema", SCHEMA)).rpartition("/")[2]
-        return cls.model_validate(upcast(PROCEDURE, int(version) if version.isdecimal() else 0, dict(data)))
+        version = str(data.get("schema", _FIRST)).rpartition("/")[2]
+        body = upcast(PROCEDURE, int(version) if version.isdecimal() else 0, dict(data))
+        return cls.model_validate(body if "schema" not in body else {**body, "schema": SCHEMA})
 
     def step_tools(self) -> tuple[str, ...]:
         """The tools that its steps name, in the order of the steps, each once."""
