@@ -139,3 +139,28 @@ def test_gc_forgets_what_the_vault_keeps_of_them(project: Command) -> None:
     assert project("run", "procedure.yaml", "--request", request).code == 0
     removed = project("gc", "--older-than", "1ms", "--yes", "--json").document["removed"]
     assert (removed["runs"], removed["vault"]) == (1, 1)
+
+
+def test_a_run_is_exported_as_one_page_with_its_data(project: Command) -> None:
+    with_heads(project)
+    request = "Where is my order A-1001? <b>My number is 13800138000</b>"
+    assert project("run", "procedure.yaml", "--request", request).code == 0
+    run = project("runs", "--json").document[0]["run"]
+    assert project("audit", "export", run[:6], "-o", "run.html").out == "run.html\n"
+    text = (project.folder / "run.html").read_text(encoding="utf-8")
+    assert "13800138000" not in text and "<b>" not in text and "&lt;phone:1&gt;" in text
+    assert "http://" not in text and "https://" not in text and "everything is as it was written" in text
+    data = json.loads(text.partition('id="run">')[2].partition("</script>")[0])
+    traced = [json.loads(line) for line in project("trace", run, "--jsonl").out.splitlines()]
+    assert data["events"] == traced and data["audit"]["ok"]
+    signed = json.loads((project.folder / "audit" / "heads.jsonl").read_text().splitlines()[-1])
+    assert (data["head"], data["signature"]) == (signed["hash"], signed["signature"])
+    assert data["signature"] in text and data["procedure"]["id"] == "late_order"
+
+
+def test_a_page_of_a_run_with_findings_says_so(ran: Command) -> None:
+    cut(ran, 1, keep=6)
+    sql(ran.folder / ".sopwith" / "runs.db", "UPDATE run SET status = 'completed' WHERE number = 1")
+    run = stored(ran.folder / ".sopwith" / "runs.db", 1)[0].run
+    assert ran("audit", "export", run, "-o", "run.html").code == 8
+    assert "cut tail 7" in (ran.folder / "run.html").read_text(encoding="utf-8")

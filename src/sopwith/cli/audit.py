@@ -10,19 +10,22 @@ from typing import Annotated
 
 import typer
 
+from sopwith.cli.audit_page import Audited, page
 from sopwith.cli.columns import table
-from sopwith.cli.connection import heads_of, scan_of
+from sopwith.cli.connection import find_run, heads_of, open_to_read, pinned, scan_of
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, Lang, new_verb
 from sopwith.cli.settings import Settings, load_settings
 from sopwith.cli.terminal import Terminal, terminal
-from sopwith.errors import Text, UserError
+from sopwith.errors import LogDamaged, Text, UserError
 from sopwith.log.audit import Report
 from sopwith.log.audit import verify as verify_store
 from sopwith.log.finding import WORDS
 from sopwith.log.head import Head, SignedHeads, is_url, read_heads
 from sopwith.log.scan import Scan
 from sopwith.log.signing_key import PublicKey, make_key, public_file
+from sopwith.log.sqlite_file import RESTORE
+from sopwith.run.fold import fold_all
 
 verb = new_verb()
 
@@ -149,6 +152,61 @@ def keygen(
     return ExitCode.OK
 
 
+@verb.command()
+def export(
+    context: typer.Context,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning. 运行编号")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE.html", help="Where to. 输出文件")],
+    heads: HeadsPlace = None,
+    key: Keys = None,
+    data: Data = None,
+    lang: Lang = "",
+) -> int:
+    """Write a run as one HTML page for auditors, in the language of the run; it holds all data as JSON as well.
+
+    把一次运行导出为一个可打印的 HTML 页面（含全部 JSON 数据），语言与该运行一致。
+    """
+    shown = terminal(context)
+    settings = load_settings(Path.cwd(), {"data": data})
+    audited, damage = asyncio.run(_audited(settings, run, signed_heads(settings, heads, key or ())))
+    try:
+        out.write_text(page(audited), encoding="utf-8")
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UserError(Text(f"{out} cannot be written: {why}", f"无法写入 {out}：{why}")) from error
+    shown.out(str(out))
+    if not audited.report.ok:
+        _print(shown, audited.report)
+    return shown.damaged(damage) if audited.report.ok else ExitCode.DAMAGED
+
+
+async def _audited(settings: Settings, wanted: str, signed: SignedHeads | None) -> tuple[Audited, list[Text]]:
+    log = open_to_read(settings.data)
+    try:
+        name = await find_run(log, wanted)
+        events = list(await log.read(name))
+        if not events:
+            raise LogDamaged(log.damage[0], RESTORE) if log.damage else no_run(name)
+        machine = await pinned(log, events)
+    finally:
+        await log.close()
+    scan = scan_of(settings.data)
+    try:
+        report = verify_store(scan, [name], signed)
+    finally:
+        scan.close()
+    signature = None if signed is None else signed.signatures.get((name, events[-1].seq))
+    return Audited(events, fold_all(events), machine, report, signature), log.damage
+
+
+def no_run(name: str) -> UserError:
+    """The error for a run that is not there."""
+    return UserError(
+        Text(f"there is no one run '{name}'", f"没有唯一的运行“{name}”"),
+        Text("`sopwith runs` lists the runs", "用 sopwith runs 查看所有运行"),
+    )
+
+
 def signed_heads(settings: Settings, file: Path | None, keys: Sequence[Path]) -> SignedHeads | None:
     """The heads of a file, or of the one that the settings name, proved; None where there is none.
 
@@ -191,10 +249,7 @@ def _named(scan: Scan, wanted: Sequence[str] | None, signed: SignedHeads | None)
     for name in wanted:
         near = [name] if name in known else [run for run in known if run.startswith(name)]
         if len(near) != 1:
-            raise UserError(
-                Text(f"there is no one run '{name}'", f"没有唯一的运行“{name}”"),
-                Text("`sopwith runs` lists the runs", "用 sopwith runs 查看所有运行"),
-            )
+            raise no_run(name)
         found += near
     return found
 
