@@ -78,7 +78,7 @@ class _Judge:
         self.names = Names(procedure.get("inputs") or {})
         self.at: str | None = None
         self.towards: str | None = procedure["start"]
-        self.screened = "pass"
+        self.screened = self.kept_back = "pass"
         self.unfit = self.timed_out = self.ended = False
         self.found: list[str] = []
         self.entered = self.recomputed = self.unknown = 0
@@ -115,7 +115,10 @@ class _Judge:
         self.names.start(event["run"], data)
 
     def on_request_screened(self, event: Data, data: Data) -> None:
-        self.screened = data.get("verdict", "pass")
+        if data.get("where") == "output":
+            self.kept_back = data.get("verdict", "pass")
+        else:
+            self.screened = data.get("verdict", "pass")
 
     def on_inputs_bound(self, event: Data, data: Data) -> None:
         self.names.pass_inputs(data.get("values", {}))
@@ -303,7 +306,7 @@ class _Judge:
             self._same(event, "the output", outcome.get("output"), self.step["result"])
 
     def _escalated(self, event: Data, outcome: Data) -> None:
-        if self.timed_out or self.unfit or self.lost:
+        if self.timed_out or self.unfit or self.lost or self.kept_back == "escalate":
             return
         if self.at is None:
             if self.screened != "escalate" and self.error is None:
@@ -317,6 +320,8 @@ class _Judge:
             self.say(event, "escalated at a step that neither ends so nor failed")
 
     def _denied(self, event: Data, outcome: Data) -> None:
+        if self.kept_back == "deny":
+            return
         if not (self.screened == "deny" if self.at is None else self.refused):
             self.say(event, "denied, although nothing was refused")
         elif self.at is not None and self._has_way(event):

@@ -5,6 +5,7 @@
     │   ├── ProcedureError       a procedure that cannot be read or does not pass its checks (`diagnostics`)
     │   ├── ModelFileError       a model file that is missing, incomplete or has the wrong hash
     │   └── PolicyError          an invalid rule, limit or key: nothing starts
+    │       └── ValueErased      a value that was erased from the vault: no tool is given its placeholder
     ├── ValueRefused             a value that cannot be stored without loss (`path`)
     ├── ExpressionError          an expression that failed on the values it met (`source`)
     ├── ModelError               a model endpoint that failed (not: a model that answered badly)
@@ -87,6 +88,12 @@ class PolicyError(UserError):
     """An invalid rule, limit or key. Nothing starts with it: guards fail closed."""
 
     code = "SW005"
+
+
+class ValueErased(PolicyError):
+    """A value that was erased from the vault. Its placeholder stays, and no tool is given that instead."""
+
+    code = "SW013"
 
 
 class ValueRefused(SopwithError):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sopwith.errors import PolicyError
 from sopwith.guard.redact import Redactor
-from sopwith.guard.secret import DEFAULT_RULES, SecretRule
+from sopwith.guard.secret import SecretRule
 from sopwith.guard.vault import MemoryVault, Vault
 from sopwith.ir.tool import ErrorData
 
@@ -51,6 +51,33 @@ SECRETS = [
     ("phone", "+442071838750"),
     ("phone", "(415) 555-2671"),
     ("phone", "415-555-2671"),
+    ("phone", "138_0013_8000"),
+    ("phone", "138/0013/8000"),
+    ("phone", "138%200013%208000"),
+    ("phone", "138+0013+8000"),
+    ("phone", "138\\n0013\\n8000"),
+    ("phone", "138\\u00a00013\\u00a08000"),
+    ("phone", "①③⑧00138000"),
+    ("phone", "١٣٨٠٠١٣٨٠٠٠"),
+    ("phone", "𝟏𝟑𝟖𝟎𝟎𝟏𝟑𝟖𝟎𝟎𝟎"),
+    ("phone", "(010)12345678"),
+    ("phone", "（010）1234 5678"),
+    ("phone", "01012345678"),
+    ("phone", "021 6234 5678"),
+    ("phone", "0571-8888-8888"),
+    ("phone", "057188888888"),
+    ("phone", "86-10-12345678"),
+    ("phone", "86-21-6234-5678"),
+    ("email", "li%40example.com"),
+    ("email", "ｌｉ＠ｅｘａｍｐｌｅ．ｃｏｍ"),
+    ("id", "110105491231002"),
+    ("card", "6222_0212_3456_7890_128"),
+    ("key", "ｓｋ-ｌｉｖｅ-abc123"),
+    ("key", "bce-v3/ALTAK-abcdefghijklmnop1234/abcdef0123456789abcdef"),
+    ("key", "AKLTabcdefghij0123456789"),
+    ("key", "GOCSPX-abcdefghij_1234567890"),
+    ("key", "gsk_abcdefghij0123456789"),
+    ("key", "hvs.CAESIJabcdefghijklmnopq123"),
     ("email", "li.lei+hr@mail.example.com.cn"),
     ("email", "LiLei＠example.com"),
     ("id", "11010519491231002X"),
@@ -115,6 +142,15 @@ ASSIGNED = [
     ("postgres://app:p4ss:w@db.internal/x", "p4ss"),
     ("https://x.example/?access_token=a1b2c3d4e5", "a1b2c3d4e5"),
     ("token: 0123456789abcdef", "0123456789abcdef"),
+    ("postgres://app:p@ss@db.internal/x", "p@ss"),
+    ("密码 abc12345", "abc12345"),
+    ("Set-Cookie: session=abcdef0123456789", "abcdef0123456789"),
+    ("https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=693a91f6-7aoc-4bc4", "693a91f6"),
+    ("https://open.feishu.cn/open-apis/bot/v2/hook/550e8400-e29b-41d4-a716-446655440000", "550e8400"),
+    ("https://hooks.slack.com/services/T000/B000/XXXXXXXX", "XXXXXXXX"),
+    (r"{\"error\": \"line\nsk-live-123456\"}", "sk-live-123456"),
+    ("q=%E7%94%B5%E8%AF%9D%3A13800138000%3B", "13800138000"),
+    (r"\u7535\u8bdd\uff1a13800138000", "13800138000"),
 ]
 
 
@@ -133,6 +169,13 @@ PLAIN = [
     '{"password_hint": "first school", "token_count": 12}',
     '{"password": ""}',
     "订单号 20261130123456789，请查收",
+    "991105491231002",
+    "110105491331002",
+    "SF01012345678",
+    "第 0312 页，共 0400 页",
+    "x² + 10³ = 5",
+    r"C:\new\table\readme.txt",
+    "100% of 20%25",
     "order 4500012345 of 2026-11-30",
     "2026-11-30T12:28:38.123456+08:00",
     "2026-11-30 12:28:38 +0800",
@@ -347,7 +390,7 @@ def test_a_long_text_of_near_misses_takes_no_time() -> None:
 
 def test_rules_of_ones_own_may_look_for_anything() -> None:
     rule = SecretRule("person", re.compile("张三|李四"))
-    one = Redactor(MemoryVault(), "r1", [*DEFAULT_RULES, rule])
+    one = Redactor(MemoryVault(), "r1", [rule])
     assert one.redact("请通知张三和李四 13800138000") == "请通知<person:1>和<person:2> <phone:1>"
 
 

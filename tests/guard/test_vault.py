@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from sopwith.errors import LogError, PolicyError
+from sopwith.errors import LogError, PolicyError, ValueErased
 from sopwith.guard.key import VARIABLE
 from sopwith.guard.vault import Secret, SqliteVault
 
 PHONE = Secret("phone", '"13800138000"')
+MAIL = Secret("email", '"li@example.com"')
 KEY = bytes(range(32))
 
 
@@ -133,10 +134,53 @@ def test_a_changed_or_moved_entry_is_not_given_out(path: Path, change: str) -> N
     vault.close()
 
 
-def test_erasing_a_run_leaves_the_others(path: Path) -> None:
-    kept(path)
-    sql(path, "DELETE FROM entry WHERE run = 'r1'")
-    assert found(path) is None
+def test_what_is_erased_is_gone_and_its_placeholder_stands_for_nothing_else(path: Path) -> None:
+    vault = SqliteVault(path, KEY)
+    other = Secret("phone", '"13900139000"')
+    vault.keep("r1", [PHONE, other, MAIL])
+    vault.keep("r2", [PHONE])
+    assert vault.erase(lambda run, secret: run == "r1" and secret == PHONE) == {"r1": 1}
+    with pytest.raises(ValueErased, match=r"<phone:1> of run r1 was erased"):
+        vault.look_up("r1", "<phone:1>")
+    assert vault.look_up("r1", "<phone:2>") == other.value
+    assert vault.look_up("r2", "<phone:1>") == PHONE.value
+    assert vault.keep("r1", [PHONE]) == ["<phone:3>"]
+    assert vault.counts() == [("r1", "email", 1, 0), ("r1", "phone", 3, 1), ("r2", "phone", 1, 0)]
+    assert vault.erase(lambda run, secret: True) == {"r1": 3, "r2": 1}
+    assert vault.erase(lambda run, secret: True) == {}
+    vault.close()
+
+
+def test_no_byte_of_what_is_erased_stays_in_the_files(path: Path) -> None:
+    vault = SqliteVault(path, KEY)
+    for number in range(300):
+        vault.keep("r1", [Secret("phone", f'"{13800138000 + number}"')])
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT mark, sealed FROM entry").fetchall()
+
+    def stored() -> bytes:
+        return b"".join(file.read_bytes() for file in path.parent.iterdir())
+
+    assert all(mark in stored() and sealed in stored() for mark, sealed in rows)
+    assert vault.erase(lambda run, secret: True) == {"r1": 300}
+    assert not any(mark in stored() or sealed in stored() for mark, sealed in rows)
+    vault.close()
+    assert not any(mark in stored() or sealed in stored() for mark, sealed in rows)
+
+
+def test_somebody_who_still_reads_the_old_bytes_is_named(path: Path) -> None:
+    vault = SqliteVault(path, KEY)
+    vault.keep("r1", [PHONE])
+    vault._connection.execute("PRAGMA busy_timeout = 1")
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM entry").fetchall()
+        with pytest.raises(LogError, match="another process") as caught:
+            vault.erase(lambda run, secret: True)
+        assert "erase again" in caught.value.hint.en
+        reader.execute("COMMIT")
+    assert vault.erase(lambda run, secret: True) == {}
+    vault.close()
 
 
 def test_a_full_disk_keeps_nothing(path: Path) -> None:

@@ -30,6 +30,7 @@ VERBS: dict[str, Text] = {
     "trace": Text("show what happened in a run", "显示一次运行的经过"),
     "audit": Text("find what was changed in a store, and sign its heads", "查找存储中的改动，签名链头"),
     "gc": Text("remove runs that ended long ago", "删除很久以前结束的运行"),
+    "vault": Text("see how much the vault holds, and forget somebody", "查看保险库，或抹除某人的数据"),
     "model": Text("get and list models that run on this machine", "获取和列出本机模型"),
     "schema": Text("print the JSON Schema of procedures or events", "输出流程或事件的 JSON Schema"),
 }

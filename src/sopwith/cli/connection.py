@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from sopwith.cli.toolbox import tools_of
 from sopwith.errors import ProcedureError, Text, UserError
 from sopwith.guard.permit import Policy
 from sopwith.guard.policy_file import open_policy
+from sopwith.guard.redact_rules import RedactRules
 from sopwith.guard.screen import Screen
 from sopwith.guard.vault import SqliteVault
 from sopwith.ir.diagnostic import Severity
@@ -76,18 +77,40 @@ def open_log(data: Path, *, make: bool = False) -> SqliteLog:
     return log
 
 
-def guards_of(project: Project) -> tuple[Policy, Screen]:
-    """The rules of a project, for calls and for requests.
+def open_vault(data: Path) -> SqliteVault:
+    """The vault in a data folder. Raises `UserError` where there is none."""
+    file = data / VAULT
+    if not file.is_file():
+        raise UserError(
+            Text(f"there is no vault in {data}", f"{data} 中没有保险库"),
+            Text("name the data folder with --data", "请用 --data 指定数据目录"),
+        )
+    return SqliteVault(file)
 
-    What `--allow` names is allowed where no rule says otherwise.
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """The rules of a project: for calls, for requests and outputs, and for what is secret."""
+
+    policy: Policy
+    screen: Screen
+    redact: RedactRules
+
+
+def guards_of(project: Project) -> Guards:
+    """The rules in a project's policy file. What `--allow` names is allowed where no rule says otherwise.
+
+    Raises `PolicyError` for what is wrong in the file, with its place.
     """
-    policy, screen = Policy(), Screen()
+    guards = Guards(Policy(), Screen(), RedactRules())
     if project.policy is not None:
         file = open_policy(project.policy)
-        policy, screen = Policy.of(file), Screen.of(file)
+        guards = Guards(Policy.of(file), Screen.of(file), RedactRules.of(file))
     if project.allow:
+        policy = guards.policy
         policy = Policy(policy.rules, allow_writes=(*policy.allow_writes, *project.allow))
-    return policy, screen
+        guards = replace(guards, policy=policy)
+    return guards
 
 
 def heads_of(settings: Settings) -> Heads | None:
@@ -117,7 +140,7 @@ class Connection:
 
 
 async def open_for(
-    project: Project, document: Document, grip: Grip | None, given: Collection[str]
+    project: Project, guards: Guards, document: Document, grip: Grip | None, given: Collection[str]
 ) -> Connection:
     """What a new run of `document` needs; `given` are the inputs that are passed.
 
@@ -129,17 +152,19 @@ async def open_for(
         refuse_broken(document, specs)
         _allowed(project, specs)
         machine = compile_procedure(document.procedure, specs, grip)
-        return await _connect(project, document, machine, catalogue, given)
+        return await _connect(project, guards, document, machine, catalogue, given)
     except BaseException:
         await catalogue.close()
         raise
 
 
-async def open_again(project: Project, machine: Machine, given: Collection[str]) -> Connection:
+async def open_again(
+    project: Project, guards: Guards, machine: Machine, given: Collection[str]
+) -> Connection:
     """What a run that was started earlier needs to go on: it is pinned to `machine`."""
     catalogue = _catalogue(project)
     try:
-        return await _connect(project, machine.procedure, machine, catalogue, given)
+        return await _connect(project, guards, machine.procedure, machine, catalogue, given)
     except BaseException:
         await catalogue.close()
         raise
@@ -147,12 +172,12 @@ async def open_again(project: Project, machine: Machine, given: Collection[str])
 
 async def _connect(
     project: Project,
+    guards: Guards,
     procedure: Procedure | Document,
     machine: Machine,
     catalogue: Catalogue,
     given: Collection[str],
 ) -> Connection:
-    policy, screen = guards_of(project)
     heads = heads_of(project.settings)
     model = model_of(project.model or LOCAL) if needs_model(machine, given) else None
     data = project.settings.data
@@ -168,9 +193,10 @@ async def _connect(
         catalogue.sources,
         model,
         log=log,
-        policy=policy,
+        policy=guards.policy,
         budget=project.settings.budget,
-        screen=screen,
+        screen=guards.screen,
+        redact=guards.redact,
         vault=vault,
         heads=heads,
     )

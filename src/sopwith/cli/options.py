@@ -61,6 +61,9 @@ HeldGrip = Annotated[
     Literal["strict", "free"] | None,
     typer.Option("--grip", help="How firmly the procedure holds the model. 约束程度"),
 ]
+Reveal = Annotated[
+    bool, typer.Option("--reveal", help="Print true values in the place of placeholders. 输出真实值")
+]
 Lang = Annotated[str, typer.Option("--lang", metavar="en|zh", help="Language of messages. 消息语言")]
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers. 回答者")]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sopwith.cli.answer import read_answer
-from sopwith.cli.connection import find_run, open_again, open_log, pinned
+from sopwith.cli.connection import find_run, guards_of, open_again, open_log, pinned
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import (
     Answers,
@@ -21,6 +21,7 @@ from sopwith.cli.options import (
     Mcp,
     ModelSpec,
     PolicyFile,
+    Reveal,
     Tools,
     new_verb,
 )
@@ -45,6 +46,7 @@ def resume(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning. 运行编号")],
     answer: Answers = None,
     by: By = "",
+    reveal: Reveal = False,
     model: ModelSpec = None,
     tools: Tools = None,
     mcp: Mcp = None,
@@ -60,7 +62,7 @@ def resume(
     """
     settings = load_settings(Path.cwd(), {"data": data})
     options = Options(model, settings.data, tools or None, mcp, policy)
-    session = Session(terminal(context), asyncio.Runner(), list(answer or ()), as_lines, by)
+    session = Session(terminal(context), asyncio.Runner(), list(answer or ()), as_lines, by, reveal)
     session.shown_data = unusual(settings.data)
     with session.runner:
         name, events, machine = session.runner.run(_find(settings.data, run))
@@ -107,8 +109,10 @@ def _go_on(session: Session, project: Project, events: list[Event], machine: Mac
             Text(f"look: sopwith trace {state.run}", f"查看：sopwith trace {state.run}"),
         )
     session.earlier = events
+    guards = guards_of(project)
+    session.terminal.secrets = guards.redact.secret_rules()
     connection = session.runner.run(
-        open_again(project, machine, state.inputs if state.bound else state.given)
+        open_again(project, guards, machine, state.inputs if state.bound else state.given)
     )
 
     async def begin() -> Run:

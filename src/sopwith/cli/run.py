@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from sopwith.cli.answer import read_answer
-from sopwith.cli.connection import Connection, open_for
+from sopwith.cli.connection import Connection, guards_of, open_for
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import (
     Allowed,
@@ -35,6 +35,7 @@ from sopwith.cli.options import (
     ProcedureFile,
     RequestFile,
     RequestText,
+    Reveal,
     Roles,
     TimeLimit,
     TokenLimit,
@@ -83,6 +84,7 @@ def run(
     budget_seconds: TimeLimit = None,
     answer: Answers = None,
     by: By = "",
+    reveal: Reveal = False,
     data: Data = None,
     as_json: AsJson = False,
     as_lines: AsLines = False,
@@ -106,7 +108,7 @@ def run(
         inputs=_inputs(document.procedure, inputs or (), inputs_file),
         grip=None if grip is None else Grip(grip),
     )
-    session = Session(terminal(context), asyncio.Runner(), list(answer or ()), as_lines, by)
+    session = Session(terminal(context), asyncio.Runner(), list(answer or ()), as_lines, by, reveal)
     return start(session, project, document, asked)
 
 
@@ -124,8 +126,12 @@ def start(session: Session, project: Project, document: Document, asked: Asked) 
     settings = project.settings
     session.run_id = uuid.uuid4().hex[:12]
     session.shown_data = unusual(settings.data)
+    guards = guards_of(project)
+    session.terminal.secrets = guards.redact.secret_rules()
     with session.runner:
-        connection: Connection = session.runner.run(open_for(project, document, asked.grip, asked.inputs))
+        connection: Connection = session.runner.run(
+            open_for(project, guards, document, asked.grip, asked.inputs)
+        )
         remember(project, settings.data, session.run_id)
 
         async def begin() -> Run:

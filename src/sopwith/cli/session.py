@@ -54,6 +54,8 @@ class Session:
     answers: list[str] = field(default_factory=list[str])
     lines: bool = False
     by: str = ""
+    reveal: bool = False
+    """Whether questions, answers and outputs are printed with true values; else with placeholders."""
     shown_data: Path | None = None
     run_id: str = ""
     began: bool = False
@@ -130,13 +132,16 @@ class Session:
         return None
 
     def _question(self, run: Run) -> str:
-        return run.question or question(run.events).question
+        return (self.reveal and run.question) or question(run.events).question
+
+    def _outcome(self, run: Run) -> Outcome | None:
+        return run.outcome if self.reveal else run.state.outcome
 
     def _report(self, run: Run, connection: Connection) -> ExitCode:
         if self.terminal.json:
-            self.terminal.document(document(run, connection.machine.numbers))
-        elif not self.lines and run.outcome is not None:
-            self._print_outcome(run.outcome)
+            self.terminal.document(self._document(run, connection.machine.numbers))
+        elif not self.lines and (outcome := self._outcome(run)) is not None:
+            self._print_outcome(outcome)
         elif not self.lines:
             asked = question(run.events)
             self.terminal.say("\n" + self.terminal.text(_WAITS).format(self._question(run)))
@@ -145,6 +150,27 @@ class Session:
             self.terminal.say(text.format(wanted, run.id, self._data_option()))
         self.terminal.say(self.terminal.text(_LOOK).format(run.id, run.id, self._data_option()))
         return of_status(run.status)
+
+    def _document(self, run: Run, numbers: Any) -> dict[str, Any]:
+        """A run as the one document of `--json`."""
+        state = run.state
+        asked = question(run.events) if run.question is not None else None
+        outcome = self._outcome(run)
+        return {
+            "run": run.id,
+            "status": run.status,
+            "procedure": state.procedure_id,
+            "path": [
+                {"step": v.step, "visit": v.visit, "number": numbers.get(v.step, ""), "by": v.by}
+                for v in run.visited
+            ],
+            "question": None
+            if asked is None
+            else {"what": asked.what, "text": self._question(run), "schema": asked.answer_schema},
+            "outcome": None if outcome is None else outcome.model_dump(mode="json"),
+            "usage": state.usage.model_dump(mode="json"),
+            "seconds": round((state.at - state.started_at - state.waited) / 1e6, 3),
+        }
 
     def _data_option(self) -> str:
         return f" --data {self.shown_data}" if self.shown_data is not None else ""
@@ -162,27 +188,6 @@ class Session:
 def question(events: Sequence[Event]) -> HumanAsked:
     """What was asked last."""
     return next(e.body for e in reversed(events) if isinstance(e.body, HumanAsked))
-
-
-def document(run: Run, numbers: Any) -> dict[str, Any]:
-    """A run as the one document of `--json`."""
-    state = run.state
-    asked = question(run.events) if run.question is not None else None
-    return {
-        "run": run.id,
-        "status": run.status,
-        "procedure": state.procedure_id,
-        "path": [
-            {"step": v.step, "visit": v.visit, "number": numbers.get(v.step, ""), "by": v.by}
-            for v in run.visited
-        ],
-        "question": None
-        if asked is None
-        else {"what": asked.what, "text": run.question, "schema": asked.answer_schema},
-        "outcome": None if run.outcome is None else run.outcome.model_dump(mode="json"),
-        "usage": state.usage.model_dump(mode="json"),
-        "seconds": round((state.at - state.started_at - state.waited) / 1e6, 3),
-    }
 
 
 def user() -> str:

@@ -17,6 +17,7 @@ import typer
 
 from sopwith.cli.exit_code import ExitCode, known, of_error
 from sopwith.errors import LogDamaged, ProcedureError, SopwithError, Text, UserError
+from sopwith.guard.secret import SecretRule, masked
 from sopwith.ir.diagnostic import Diagnostic
 from sopwith.ir.value import Json
 from sopwith.log.sqlite_file import RESTORE
@@ -36,6 +37,8 @@ class Terminal:
 
     language: str = "en"
     json: bool = False
+    secrets: Sequence[SecretRule] = ()
+    """What a policy calls secret, beyond what always is."""
 
     def text(self, text: Text | str) -> str:
         """A sentence in the language of this terminal."""
@@ -84,11 +87,11 @@ class Terminal:
     def failed(self, error: BaseException) -> ExitCode:
         """Say what went wrong and what to do about it. Returns the exit code."""
         if os.environ.get(DEBUG) == "1":
-            traceback.print_exception(error)
+            self.say(self._masked("".join(traceback.format_exception(error)).rstrip()))
         diagnostics = diagnostics_of(error)
         for diagnostic in diagnostics:
             self.say(diagnostic.render(self.language))
-        shown = as_error(error)
+        shown = self._without_secrets(as_error(error))
         self.say(_first_line(shown, self.language) if diagnostics else shown.render(self.language))
         if self.json:
             self.document({"error": self.error_json(shown, diagnostics)})
@@ -103,11 +106,19 @@ class Terminal:
 
     def misused(self, message: Text, hint: Text) -> ExitCode:
         """Say that the command line cannot be understood."""
-        error = UserError(message, hint)
+        error = self._without_secrets(UserError(message, hint))
         self.say(error.render(self.language))
         if self.json:
             self.document({"error": self.error_json(error, ())})
         return ExitCode.USAGE
+
+    def _without_secrets(self, error: SopwithError) -> SopwithError:
+        """An error for a reader: what it quotes may come from a tool, a server, a request."""
+        message = Text(*map(self._masked, error.message))
+        return error if message == error.message else SopwithError(message, error.hint, error.code)
+
+    def _masked(self, text: str) -> str:
+        return masked(text, self.secrets)
 
     def error_json(self, error: SopwithError, diagnostics: Sequence[Diagnostic]) -> dict[str, Json]:
         """An error as the object that `--json` prints."""

@@ -1,8 +1,9 @@
-"""The file that holds rules for calls and for requests, as plain data with the line of each part."""
+"""The file that holds the rules of the guards, as plain data with the line of each part."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
@@ -16,7 +17,7 @@ from sopwith.errors import NO_HINT, PolicyError, Text
 from sopwith.ir.diagnostic import Place
 from sopwith.ir.value import Json
 
-SECTIONS = ("rules", "allow_writes", "people", "screen")
+SECTIONS = ("rules", "allow_writes", "people", "screen", "redact")
 """What a policy file may hold."""
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -55,6 +56,18 @@ class PolicyFile:
                     Text("give it one, or leave the field out", "请填写取值，或删除该字段"),
                 )
 
+    def check_patterns(self, patterns: Sequence[str], path: _Path) -> None:
+        """Refuse what is no regular expression among the patterns at `path`, one or a list."""
+        for number, pattern in enumerate(patterns):
+            try:
+                compiled(pattern)
+            except PolicyError as error:
+                inside = (*path, number)
+                self.refuse(inside if self._is_there(inside) else path, error.message, error.hint)
+
+    def _is_there(self, path: _Path) -> bool:
+        return len(_inside(cast("Json", self.sections), path)) == len(path)
+
     def place(self, path: _Path) -> Place:
         """Where the part at `path` stands, or the nearest part around it that is there."""
         at: Any = self.sections
@@ -84,6 +97,28 @@ def open_policy(source: str | Path) -> PolicyFile:
         if name not in SECTIONS:
             read.refuse((name,), Text("unknown section", "未知的部分"), hint)
     return read
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A regular expression in which case does not matter. Raises `PolicyError` for what is none, or matches nothing."""
+    try:
+        found = re.compile(pattern, re.IGNORECASE)
+    except re.error as error:
+        raise PolicyError(
+            Text(f"'{pattern}' is no regular expression: {error}", f"“{pattern}”不是正则表达式：{error}"),
+            Text("write a regular expression of Python", "请使用 Python 正则表达式"),
+        ) from None
+    if found.search("") is not None:
+        raise PolicyError(
+            Text(f"'{pattern}' matches a text of no characters", f"“{pattern}”会匹配空文本"),
+            Text("let it match at least one character", "请让它至少匹配一个字符"),
+        )
+    return found
+
+
+def listed(value: object) -> object:
+    """One text as a list of one."""
+    return [value] if isinstance(value, str) else value
 
 
 def _load(text: str, file: str) -> object:
@@ -157,5 +192,9 @@ def _said(kind: type[BaseModel], error: ErrorDetails) -> tuple[Text, Text]:
             return Text(f"must be {choices}", f"只能是 {re.sub(' or |, ', '、', choices)}"), NO_HINT
         case "duration":
             return Text(error["msg"], "应为时长，例如 30m、2h、1d"), NO_HINT
+        case "value_error":
+            raised = error.get("ctx", {}).get("error")
+            said = raised.args[0] if isinstance(raised, ValueError) else error["msg"]
+            return said if isinstance(said, Text) else Text(str(said), str(said)), known
         case _:
             return Text(error["msg"], f"取值不正确（{error['msg']}）"), known

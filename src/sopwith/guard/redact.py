@@ -10,12 +10,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import cast
+from typing import TypeGuard, cast
 
-from sopwith.errors import PolicyError, Text
-from sopwith.guard.secret import DEFAULT_RULES, DIGIT_RULES, MARKS, SecretRule, Span, find, merge
+from sopwith.errors import PolicyError, Text, ValueErased
+from sopwith.guard.secret import (
+    DEFAULT_RULES,
+    DIGIT_RULES,
+    SecretRule,
+    Span,
+    find,
+    may_hold_secrets,
+    merge,
+    name_rule,
+)
 from sopwith.guard.vault import Secret, Vault
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json
@@ -40,18 +49,26 @@ class Redactor:
     """Replaces secrets in the values of one run, and puts them back. The same secret has the same
     placeholder.
 
-    `rules` (by default `DEFAULT_RULES`) find secrets in text; phone, identity and card numbers, and all that
-    stands under a key such as `password` or `userPassword`, are always covered.
+    `rules` find more than what is always covered: `DEFAULT_RULES`, phone, identity and card numbers, and all that
+    stands under a key such as `password` or `userPassword`.
     """
 
-    def __init__(self, vault: Vault, run: str, rules: Sequence[SecretRule] | None = None) -> None:
+    def __init__(self, vault: Vault, run: str, rules: Sequence[SecretRule] = ()) -> None:
         self._vault = vault
         self._run = run
-        self._rules = DEFAULT_RULES if rules is None else tuple(rules)
-        self._marks = MARKS if rules is None else None
+        self._more = tuple(rules)
+        self._rules = (*self._more, *DEFAULT_RULES)
         self._known: _Found = {}
         self._values: dict[str, Json] = {}
         self._clean: set[str] = set()
+
+    def learn(self, names: Iterable[str]) -> None:
+        """From now on these texts are secrets too, of the kind `name`; placeholders among them are left out."""
+        rule = name_rule(name for name in names if not _PLACEHOLDER.search(name))
+        if rule is not None:
+            self._more = (*self._more, rule)
+            self._rules = (rule, *self._rules)
+            self._clean.clear()
 
     def redact(self, value: Json) -> Json:
         """`value` with placeholders; the same object where it holds no secret. Keys of objects are
@@ -71,7 +88,7 @@ class Redactor:
         parts: list[str] = []
         last = 0
         for match in _PLACEHOLDER.finditer(text):
-            if self._look_up(match[0]) is not None:
+            if self._is_issued(match[0]):
                 parts += (self.redact(text[last : match.start()]), match[0])
                 last = match.end()
         return "".join((*parts, self.redact(text[last:]))) if parts else self.redact(text)
@@ -90,8 +107,8 @@ class Redactor:
     def reveal(self, value: Json) -> Json:
         """`value` with what its placeholders stand for; the same object where it has none.
 
-        Raises `PolicyError` for a placeholder that the vault does not hold: a tool is never given one as a
-        value.
+        Raises `PolicyError` for a placeholder that the vault does not hold, `ValueErased` for one whose value was
+        erased: a tool is never given one as a value.
         """
         return self._revealed(value) if _may_hold_placeholders(value) else value
 
@@ -121,7 +138,7 @@ class Redactor:
         elif isinstance(value, list | tuple):
             for item in cast("list[Json]", value):
                 self._search(item, found)
-        elif isinstance(value, int | float) and abs(value) > _SMALLEST:
+        elif self._may_be_secret(value):
             numbered = self._number(value)
             if numbered is not None:
                 found.append(numbered)
@@ -142,7 +159,7 @@ class Redactor:
     def _spans(self, text: str) -> list[Span]:
         if text in self._clean:
             return []
-        if self._marks is not None and self._marks.isdisjoint(text):
+        if not self._more and not may_hold_secrets(text):
             self._remember(text)
             return []
         spans = self._scan(text)
@@ -173,6 +190,12 @@ class Redactor:
             last = span.end
         return found[:-1]
 
+    def _may_be_secret(self, value: Json) -> TypeGuard[float]:
+        """Whether this is a number that is long enough; rules of one's own may look for any."""
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return False
+        return abs(value) > _SMALLEST or bool(self._more)
+
     def _number(self, value: float) -> Secret | None:
         """A number that is a secret when written down, such as a phone number."""
         if abs(value) > _LARGEST or value != int(value):
@@ -190,7 +213,7 @@ class Redactor:
             }
         if isinstance(value, list | tuple):
             return [self._replace(item) for item in cast("list[Json]", value)]
-        if isinstance(value, int | float) and abs(value) > _SMALLEST:
+        if self._may_be_secret(value):
             numbered = self._number(value)
             return value if numbered is None else self._known[numbered]
         return value
@@ -246,11 +269,18 @@ class Redactor:
                     f"保险库中没有运行 {run} 的 {placeholder}",
                 ),
                 Text(
-                    "open the vault that the run was started with; what was erased from it stays erased",
-                    "请打开启动该运行时所用的保险库；已从中抹除的内容无法恢复",
+                    "open the vault that the run was started with",
+                    "请打开启动该运行时所用的保险库",
                 ),
             )
         return value
+
+    def _is_issued(self, placeholder: str) -> bool:
+        """Whether this run knows the placeholder, also where its value was erased."""
+        try:
+            return self._look_up(placeholder) is not None
+        except ValueErased:
+            return True
 
     def _look_up(self, placeholder: str) -> Json | None:
         value = self._values.get(placeholder)

@@ -1,39 +1,59 @@
-"""Which requests are taken at all: a length, and patterns that deny one or give it to a person."""
+"""Which requests are taken, and which answers and outputs leave: lengths, patterns, words, and a classifier."""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import re
 import unicodedata
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from sopwith.errors import PolicyError, Text
-from sopwith.guard.policy_file import PolicyFile, open_policy
+from sopwith.guard.policy_file import PolicyFile, compiled, listed, open_policy
 
 MAX_LENGTH = 100_000
 """How many characters a request may have where a policy does not say."""
 
+CLASSIFIER_SECONDS = 30.0
+"""So long a classifier may take."""
+
+Where = Literal["request", "output"]
+_Texts = Annotated[tuple[str, ...], BeforeValidator(listed)]
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 
 
-def _listed(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
 class ScreenRule(BaseModel):
-    """Requests in which one of the patterns is found are denied, or go to a person.
+    """Texts in which one of the patterns or words is found are denied, or go to a person.
 
-    `pattern` is a regular expression of Python or a list of them; case does not matter, and full-width
-    letters and invisible characters count as what they look like.
+    `pattern` is a regular expression of Python or a list of them, `words` are texts as they stand; case does not
+    matter, and full-width letters and invisible characters count as what they look like.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str = Field(min_length=1)
     verdict: Literal["deny", "escalate"]
-    pattern: Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)]
+    pattern: _Texts = ()
+    words: _Texts = ()
+
+    @model_validator(mode="after")
+    def _looks_for_something(self) -> Self:
+        if not self.pattern and not self.words:
+            raise ValueError(Text("'pattern' or 'words' is missing", "缺少“pattern”或“words”"))
+        return self
+
+
+class OutputRules(BaseModel):
+    """The `output` part of the `screen` section: rules for the final answer and the texts of the output."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_length: int | None = Field(default=None, ge=1, strict=True)
+    rules: tuple[ScreenRule, ...] = ()
 
 
 class ScreenRules(BaseModel):
@@ -43,68 +63,107 @@ class ScreenRules(BaseModel):
 
     max_length: int = Field(default=MAX_LENGTH, ge=1, strict=True)
     rules: tuple[ScreenRule, ...] = ()
+    output: OutputRules = OutputRules()
 
 
 class Screened(NamedTuple):
-    """What is to become of a request, and the id of the rule that decided; None where it passes."""
+    """What is to become of a text, and the id of the rule that decided; None where it passes."""
 
     verdict: Literal["pass", "deny", "escalate"]
     rule: str | None
 
 
+Classifier = Callable[[Where, str], Screened | Awaitable[Screened | None] | None]
+"""Judges a text that no rule has met: a function or a coroutine function. None lets it pass."""
+
 _PASSED = Screened("pass", None)
+_FAILED = Screened("escalate", "classifier")
+_RESERVED = ("max_length", "classifier")
 
 
 class Screen:
-    """Ordered rules for requests; the first that matches decides. By default only the length is limited.
+    """Ordered rules; the first that matches decides, then the classifier. By default only long requests are denied.
 
     Raises `PolicyError` for a pattern that is no regular expression, and for an id used twice.
     """
 
-    def __init__(self, rules: ScreenRules | None = None) -> None:
+    def __init__(self, rules: ScreenRules | None = None, classifier: Classifier | None = None) -> None:
         self.rules = rules if rules is not None else ScreenRules()
-        self._patterns = [
-            (rule, [_pattern(rule.id, text) for text in rule.pattern]) for rule in self.rules.rules
-        ]
-        ids = [rule.id for rule in self.rules.rules]
+        self._classifier = classifier
+        self._patterns = {
+            "request": _patterns(self.rules.rules),
+            "output": _patterns(self.rules.output.rules),
+        }
+        self._lengths = {"request": self.rules.max_length, "output": self.rules.output.max_length}
+        ids = [rule.id for rule in (*self.rules.rules, *self.rules.output.rules)]
         for name in ids:
-            if ids.count(name) > 1 or name == "max_length":
+            if ids.count(name) > 1 or name in _RESERVED:
                 raise PolicyError(
                     Text(f"screen: the id '{name}' is taken", f"screen：编号“{name}”已被使用"),
                     Text("give each rule an id of its own", "请为每条规则取不同的编号"),
                 )
 
     @classmethod
-    def read(cls, source: str | Path) -> Self:
+    def read(cls, source: str | Path, classifier: Classifier | None = None) -> Self:
         """The screen in a policy file, or in its text; as `Policy.read`."""
-        return cls.of(open_policy(source))
+        return cls.of(open_policy(source), classifier)
 
     @classmethod
-    def of(cls, file: PolicyFile) -> Self:
+    def of(cls, file: PolicyFile, classifier: Classifier | None = None) -> Self:
         """The screen in a policy file that was read."""
         rules = file.read(ScreenRules, file.sections.get("screen", {}), ("screen",))
+        for path, listed_rules in ((("screen",), rules.rules), (("screen", "output"), rules.output.rules)):
+            for number, rule in enumerate(listed_rules):
+                file.check_patterns(rule.pattern, (*path, "rules", number, "pattern"))
         try:
-            return cls(rules)
+            return cls(rules, classifier)
         except PolicyError as error:
             file.refuse(("screen",), error.message, error.hint)
 
+    @property
+    def covers_output(self) -> bool:
+        """Whether anything is to be judged in what leaves."""
+        return self._classifier is not None or self.rules.output != OutputRules()
+
     def request(self, text: str) -> Screened:
-        """Whether a request passes."""
-        if len(text) > self.rules.max_length:
-            return Screened("deny", "max_length")
-        if self._patterns:
-            plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
-            for rule, patterns in self._patterns:
+        """Whether a request passes the rules."""
+        return self._judge("request", text)
+
+    def output(self, text: str) -> Screened:
+        """Whether an answer, or a text of the output, passes the rules."""
+        return self._judge("output", text)
+
+    async def judge(self, where: Where, text: str) -> Screened:
+        """Whether a text passes the rules and the classifier. Where that fails or takes too long, a person decides."""
+        found = self._judge(where, text)
+        if found.verdict != "pass" or self._classifier is None:
+            return found
+        try:
+            async with asyncio.timeout(CLASSIFIER_SECONDS):
+                said = self._classifier(where, text)
+                given = await said if inspect.isawaitable(said) else said
+        except Exception:
+            return _FAILED
+        return _PASSED if given is None else given
+
+    def _judge(self, where: Where, text: str) -> Screened:
+        longest = self._lengths[where]
+        if longest is not None and len(text) > longest:
+            return Screened("deny" if where == "request" else "escalate", "max_length")
+        if self._patterns[where]:
+            plain = _plain(text)
+            for rule, patterns in self._patterns[where]:
                 if any(pattern.search(plain) for pattern in patterns):
                     return Screened(rule.verdict, rule.id)
         return _PASSED
 
 
-def _pattern(rule: str, text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text, re.IGNORECASE)
-    except re.error as error:
-        raise PolicyError(
-            Text(f"the rule '{rule}': {error}", f"规则“{rule}”：{error}"),
-            Text("write a regular expression of Python", "请使用 Python 正则表达式"),
-        ) from None
+def _plain(text: str) -> str:
+    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+
+
+def _patterns(rules: Sequence[ScreenRule]) -> list[tuple[ScreenRule, list[re.Pattern[str]]]]:
+    return [
+        (rule, [*map(compiled, rule.pattern), *(compiled(re.escape(_plain(word))) for word in rule.words)])
+        for rule in rules
+    ]

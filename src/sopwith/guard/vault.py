@@ -1,8 +1,8 @@
 """Where true values live while models and the log see placeholders: per run, encrypted at rest.
 
 A value is kept before anything that names its placeholder is written. Equal values of one run have one
-placeholder, found by a keyed hash, so that nothing readable is stored; erasing a run's entries leaves every
-log as it is.
+placeholder, found by a keyed hash, so that nothing readable is stored. What is erased leaves its number behind,
+so that its placeholder never stands for another value, and every log as it is.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import contextlib
 import hmac
 import secrets
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
-from sopwith.errors import LogError, PolicyError, Text
+from sopwith.errors import LogError, PolicyError, Text, ValueErased
 from sopwith.guard.key import find_key
 
 
@@ -39,7 +39,10 @@ class Vault(Protocol):
         ...
 
     def look_up(self, run: str, placeholder: str) -> str | None:
-        """The value, as JSON text, that `placeholder` stands for in `run`; None where there is none."""
+        """The value, as JSON text, that `placeholder` stands for in `run`; None where there is none.
+
+        Raises `ValueErased` where it was erased.
+        """
         ...
 
     def keyed_hash(self, data: bytes) -> str:
@@ -144,6 +147,8 @@ class SqliteVault:
                 ).fetchone()
             except sqlite3.Error as error:
                 raise self._failure(error) from error
+        if row is not None and not row[0]:
+            raise _erased(run, placeholder)
         return None if row is None else self._unseal(run, placeholder, row[0])
 
     def remove(self, runs: Iterable[str]) -> int:
@@ -160,11 +165,47 @@ class SqliteVault:
                 raise self._failure(error) from error
             finally:
                 self._roll_back()
+            self._clean()
         return sum(counts)
 
     def keyed_hash(self, data: bytes) -> str:
         """As `Vault.keyed_hash`."""
         return hmac.digest(self._hash_key, data, "sha256").hex()[:32]
+
+    def erase(self, matches: Callable[[str, Secret], bool]) -> dict[str, int]:
+        """Erase every entry for whose run and secret `matches` is true, so that none of its bytes stay in the files.
+
+        Returns how many in each run. Raises `LogError` where another process keeps the files from being cleaned: then
+        the entries are erased, and erasing again, when that has ended, cleans the files.
+        """
+        with self._lock:
+            try:
+                erased = self._erase(matches)
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
+            finally:
+                self._roll_back()
+            cleaned = self._clean()
+        if not cleaned:
+            raise LogError(
+                Text(
+                    f"the vault {self.path}: erased, but another process keeps old bytes in its files",
+                    f"保险库 {self.path}：已抹除，但另一个进程使其文件中仍留有旧数据",
+                ),
+                Text("end that process, then erase again", "请结束该进程后再次抹除"),
+            )
+        return erased
+
+    def counts(self) -> list[tuple[str, str, int, int]]:
+        """Run, kind, how many entries, and how many of them were erased; in order."""
+        with self._lock:
+            try:
+                return self._connection.execute(
+                    "SELECT run, kind, count(*), sum(length(sealed) = 0) FROM entry GROUP BY run, kind"
+                    " ORDER BY run, kind"
+                ).fetchall()
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
 
     def close(self) -> None:
         """As `Vault.close`."""
@@ -187,6 +228,32 @@ class SqliteVault:
             "INSERT INTO entry VALUES (?,?,?,?,?)", (run, secret.kind, number, mark, sealed)
         )
         return placeholder
+
+    def _erase(self, matches: Callable[[str, Secret], bool]) -> dict[str, int]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        rows = self._connection.execute(
+            "SELECT run, kind, number, sealed FROM entry WHERE length(sealed) > 0 ORDER BY run"
+        ).fetchall()
+        erased: dict[str, int] = {}
+        for run, kind, number, sealed in rows:
+            if matches(run, Secret(kind, self._unseal(run, f"<{kind}:{number}>", sealed))):
+                self._connection.execute(
+                    "UPDATE entry SET mark = ?, sealed = X'' WHERE run = ? AND kind = ? AND number = ?",
+                    (secrets.token_bytes(16), run, kind, number),
+                )
+                erased[run] = erased.get(run, 0) + 1
+        self._connection.execute("COMMIT")
+        return erased
+
+    def _clean(self) -> bool:
+        """Write the file anew and empty the write-ahead log: no old byte stays. False where others hold them."""
+        try:
+            self._connection.execute("VACUUM")
+            return not self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                return False
+            raise self._failure(error) from error
 
     def _seal(self, run: str, placeholder: str, value: str) -> bytes:
         nonce = secrets.token_bytes(_NONCE)
@@ -257,6 +324,8 @@ class SqliteVault:
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA temp_store = MEMORY")
 
     def _failure(self, error: Exception) -> LogError:
         return LogError(
@@ -271,3 +340,13 @@ class SqliteVault:
         with contextlib.suppress(sqlite3.ProgrammingError):  # closed
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+
+
+def _erased(run: str, placeholder: str) -> ValueErased:
+    return ValueErased(
+        Text(f"{placeholder} of run {run} was erased", f"运行 {run} 的 {placeholder} 已被抹除"),
+        Text(
+            "what was erased stays erased; start a new run with the value",
+            "已抹除的内容无法恢复；请带上该值重新发起运行",
+        ),
+    )

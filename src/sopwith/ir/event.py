@@ -92,9 +92,11 @@ class PhaseEntered(Body):
 
 
 class RequestScreened(Body):
-    """The request met the rules for requests. `rule` names the one that decided."""
+    """The request met the rules for requests; or, by `where`, the output those for outputs. `rule` is the one that
+    decided."""
 
     kind: Literal["request.screened"] = "request.screened"
+    where: Literal["request", "output"] = "request"
     verdict: Literal["pass", "deny", "escalate"] = "pass"
     rule: str | None = None
 

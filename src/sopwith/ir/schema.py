@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast
 import jsonschema_rs
 
 from sopwith.errors import Text, UserError
+from sopwith.ir.cut import cut
 from sopwith.ir.value import Json, canonical
 
 MOST_PROBLEMS = 8
@@ -47,7 +48,7 @@ class Validator:
                 return ()
             errors = list(self._judge.iter_errors(value))
         except (ValueError, UnicodeError) as error:
-            return (f"$: cannot be checked: {_short(str(error))}",)
+            return (f"$: cannot be checked: {cut(str(error), _LONGEST)}",)
         sentences = dict.fromkeys(_sentence(error) for error in errors)
         return tuple(sentences)[:MOST_PROBLEMS]
 
@@ -84,7 +85,7 @@ def _compile(schema: Json) -> Validator:
             schema, validate_formats=True, formats={"date-time": _is_datetime, "time": _is_time}, offline=True
         )
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        what = _short(str(error).split("\n", 1)[0])
+        what = cut(str(error).split("\n", 1)[0], _LONGEST)
         raise UserError(
             Text(f"this is not a JSON Schema that can be used: {what}", f"这不是可用的 JSON Schema：{what}"),
             Text(
@@ -130,13 +131,13 @@ def _what(error: Any) -> str:
         case kind.AnyOf(context) | kind.OneOfNotValid(context):
             return f"fits no alternative: {_alternatives(context)}"
         case _:
-            return _short(str(error.message))
+            return cut(str(error.message), _LONGEST)
 
 
 def _alternatives(context: Any) -> str:
     """The first problem of each alternative, so that the reader sees what would have been right."""
     firsts = [errors[0] for errors in cast("list[list[Any]]", context) if errors]
-    return _short("; or ".join(dict.fromkeys(_what(first) for first in firsts)), 3 * _LONGEST)
+    return cut("; or ".join(dict.fromkeys(_what(first) for first in firsts)), 3 * _LONGEST)
 
 
 _TYPE_NAMES: dict[type[Any], str] = {
@@ -150,11 +151,7 @@ def type_name(value: Json) -> str:
 
 
 def _print(value: Json) -> str:
-    return _short(json.dumps(value, ensure_ascii=False, default=str))
-
-
-def _short(text: str, longest: int = _LONGEST) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return cut(json.dumps(value, ensure_ascii=False, default=str), _LONGEST)
 
 
 def _is_datetime(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from sopwith.errors import ModelError, Text
+from sopwith.ir.cut import cut
 
 _LONGEST = 300
 _TOO_LONG = ("context_length", "context length", "context size", "context window", "exceed_context")
@@ -57,7 +58,7 @@ def what_it_said(error: Any) -> str:
 def model_error(openai: Any, error: Any, model: str) -> ModelError:
     """The SDK's `error` as a `ModelError`: unreachable, refused, unknown, too long, busy."""
     said = what_it_said(error)
-    said = said if len(said) <= _LONGEST else said[: _LONGEST - 1] + "…"
+    said = cut(said, _LONGEST)
     if is_too_long(said) or getattr(error, "code", None) == "context_length_exceeded":
         return context_exceeded(model, None, None)
     if isinstance(error, openai.APIConnectionError):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from sopwith.ir.coerce import coerce, parse_json
+from sopwith.ir.cut import cut
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json, storable
@@ -300,4 +301,4 @@ def _quote(text: str) -> str:
 
 def _cut(text: str) -> str:
     clean = cast("str", storable(text))
-    return clean if len(clean) <= _LONGEST_NAME else clean[: _LONGEST_NAME - 1] + "…"
+    return cut(clean, _LONGEST_NAME)

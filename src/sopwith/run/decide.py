@@ -137,6 +137,10 @@ def output_of(book: Book, state: State, values: Values, *, true: bool) -> Json:
 
 
 def _output(book: Book, state: State, values: Values) -> Decision:
+    if state.output_screened == "deny":
+        return Finish(Outcome(kind="denied", packet=packet(book, state)))
+    if state.output_screened == "escalate":
+        return EnterPhase(Phase.ESCALATE)
     answer = None
     for visited in reversed(state.path):
         node = book.machine.nodes[visited.step]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from sopwith.errors import ModelError, SopwithError
+from sopwith.errors import ModelError, SopwithError, ValueErased
 from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import (
     AlertRaised,
@@ -58,6 +58,7 @@ from sopwith.run.effects import perform_call, reconcile, start_call
 from sopwith.run.limits import model_seconds, outlasted
 from sopwith.run.packet import packet
 from sopwith.run.redaction import written_text
+from sopwith.run.screening import screen_output
 from sopwith.run.state import State
 from sopwith.run.time_limit import within
 
@@ -97,6 +98,8 @@ class Driver(Actor):
         try:
             while await self._advance():
                 pass
+        except ValueErased as error:
+            self._hand_over(error)
         except SopwithError:
             raise
         except Exception as error:
@@ -132,6 +135,16 @@ class Driver(Actor):
                 raise
             return True
 
+    def _hand_over(self, error: ValueErased) -> None:
+        """A value that is needed was erased: what was to be done with it is a person's to do."""
+        reason = error.message.in_(self.book.language)
+        found = packet(self.book, self.journal.state)
+        left = found.model_copy(
+            update={"reason": reason, "error": ErrorData(code="erased", message=reason, step=found.step)}
+        )
+        self.journal.emit(AlertRaised(code="outcome.escalated", message=reason))
+        self.journal.emit(RunFinished(outcome=Outcome(kind="escalated", packet=left)))
+
     def _fail(self, error: Exception) -> None:
         """End the run as failed: something broke that is nobody's decision."""
         if self.journal.state.outcome is not None:
@@ -152,7 +165,7 @@ async def _enter_phase(driver: Driver, decision: EnterPhase) -> None:
 
 async def _screen_request(driver: Driver, decision: ScreenRequest) -> None:
     text = driver.values.true(driver.journal.state.request)
-    screened = driver.around.screen.request(str(text))
+    screened = await driver.around.screen.judge("request", str(text))
     driver.journal.emit(RequestScreened(verdict=screened.verdict, rule=screened.rule))
 
 
@@ -275,7 +288,13 @@ async def _ask_person(driver: Driver, decision: AskPerson) -> None:
 
 
 async def _finish(driver: Driver, decision: Finish) -> None:
+    """The end. What leaves is held against the rules for outputs before; where one is met, the run goes another way."""
     outcome = decision.outcome
+    if outcome.kind == "completed" and driver.around.screen.covers_output:
+        screened = await screen_output(driver.around.screen, outcome, driver.values)
+        driver.journal.emit(RequestScreened(where="output", verdict=screened.verdict, rule=screened.rule))
+        if screened.verdict != "pass":
+            return
     if outcome.packet is not None:
         driver.journal.emit(AlertRaised(code=f"outcome.{outcome.kind}", message=outcome.packet.reason))
     driver.journal.emit(RunFinished(outcome=outcome))

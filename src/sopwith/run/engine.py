@@ -12,9 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from sopwith.errors import LogConflict, LogError, PolicyError, ProcedureError, Text, UserError
+from sopwith.errors import LogConflict, LogError, ProcedureError, Text, UserError
 from sopwith.guard.permit import Policy
-from sopwith.guard.redact import Redactor
+from sopwith.guard.redact_rules import RedactRules
 from sopwith.guard.screen import Screen
 from sopwith.guard.vault import MemoryVault, SqliteVault, Vault
 from sopwith.ir.diagnostic import Severity
@@ -59,6 +59,7 @@ from sopwith.run.journal import Clock, Journal, Subscriber
 from sopwith.run.lease import LEASE_SECONDS, RunBusy, holder, new_driver
 from sopwith.run.operator import hand_back, say_happened, set_values, take_over
 from sopwith.run.prompt_file import prompts_digest
+from sopwith.run.redaction import Redaction, revealed
 from sopwith.run.run import Run
 from sopwith.run.state import State
 from sopwith.run.stored_run import StoredRun, open_run, read_state
@@ -93,6 +94,7 @@ class Engine:
         policy: Policy | None = None,
         budget: Budget | None = None,
         screen: Screen | None = None,
+        redact: RedactRules | None = None,
         vault: Vault | None = None,
         models: Mapping[str, Model] | None = None,
         heads: Heads | None = None,
@@ -117,8 +119,13 @@ class Engine:
         self._specs: dict[str, ToolSpec] | None = None
         self._tools_blob = _pinned([])
         self._procedure_blobs: dict[str, _Blob] = {}
+        self._redaction = Redaction(self._vault, redact)
         self._rules_blob = _pinned(
-            {"policy": self._policy.to_data(), "screen": self._screen.rules.model_dump(mode="json")}
+            {
+                "policy": self._policy.to_data(),
+                "screen": self._screen.rules.model_dump(mode="json"),
+                **self._redaction.to_data(),
+            }
         )
         self._checked: dict[str, Procedure] = {}
 
@@ -188,6 +195,7 @@ class Engine:
         journal = driver.journal
         who = principal if isinstance(principal, Principal) else Principal(id=principal)
         redactor = driver.around.redactor
+        redactor.learn(self._redaction.rules.names_in(chosen.inputs, who.id, given))
         journal.emit(
             RunStarted(
                 procedure_id=chosen.id,
@@ -360,7 +368,7 @@ class Engine:
         if ours is not None:
             ours.cancel(by, why)
         else:
-            redactor = Redactor(self._vault, state.run)
+            redactor = self._redaction.of(state.run)
             safe = CancelAsked(
                 by=redactor.redact_reply(by), why=None if why is None else redactor.redact_reply(why)
             )
@@ -389,9 +397,9 @@ class Engine:
             self._books[key] = Book(compile_procedure(procedure, self._specs or {}, grip))
         return self._books[key]
 
-    def _driver(self, book: Book, run: str, task: str) -> Driver:
+    def _driver(self, book: Book, run: str, task: str, started: RunStarted | None = None) -> Driver:
         journal = Journal(self._log, self._clock, self._subscribers, run, task)
-        redactor = Redactor(self._vault, run)
+        redactor = self._redaction.of(run, book.procedure.inputs, started)
         around = Surroundings(
             self._model_for, self._catalogue, self._policy, self._screen, redactor, self._clock
         )
@@ -427,21 +435,13 @@ class Engine:
         outcome = None
         if state.outcome is not None:
             told = state.outcome.model_dump(mode="json")
-            true = _revealed(driver, told)
+            true = revealed(driver.around.redactor, told)
             outcome = state.outcome if true is told else Outcome.model_validate(true)
         question = None
         if state.cursor is not None and state.cursor.question is not None:
             asked = next(e for e in reversed(events) if e.body.kind == "human.asked")
-            question = str(_revealed(driver, asked.body.question))
+            question = str(revealed(driver.around.redactor, asked.body.question))
         return Run(state, events, outcome, question, input_values(state, driver.book.procedure.inputs))
-
-
-def _revealed(driver: Driver, told: Json) -> Json:
-    """True values for the caller; placeholders where the vault does not hold them any more."""
-    try:
-        return driver.around.redactor.reveal(told)
-    except PolicyError:
-        return told
 
 
 def _holder_of(events: Sequence[Event]) -> str:

@@ -117,7 +117,10 @@ def _phase_entered(state: State, event: Event, body: PhaseEntered) -> None:
 
 
 def _screened(state: State, event: Event, body: RequestScreened) -> None:
-    _set(state, screened=body.verdict, screen_rule=body.rule)
+    if body.where == "output":
+        _set(state, output_screened=body.verdict, screen_rule=body.rule)
+    else:
+        _set(state, screened=body.verdict, screen_rule=body.rule)
 
 
 def _selected(state: State, event: Event, body: ProcedureSelected) -> None:
@@ -401,6 +404,7 @@ def _handed_back(state: State, event: Event, body: RunHandedBack) -> None:
         phase_waited=state.waited,
         timed_out=None,
         verified=None,
+        output_screened=None,
         error=None,
         cursor=None,
         entered_by=Visited(body.to, 1, "person", body.by),

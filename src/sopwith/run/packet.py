@@ -12,6 +12,7 @@ HANDED_OVER = Text("the procedure hands over to a person at “{}”", "流程�
 FAILED = Text("“{}” failed: {}", "“{}”失败：{}")
 UNKNOWN = Text("it is not known whether {} has acted", "无法确定 {} 是否已经执行")
 SCREENED = Text("the request met the rule “{}” for requests", "请求触发了请求规则“{}”")
+SCREENED_OUTPUT = Text("the output met the rule “{}” for outputs", "输出触发了输出规则“{}”")
 LATE = Text("the {} took longer than {:g} s", "{} 超过了 {:g} 秒")
 LIMIT = Text("the limit of {} is reached", "已达到 {} 的上限")
 CHECKED = Text("the output did not pass its check", "输出没有通过检查")
@@ -48,6 +49,8 @@ def _reason(book: Book, state: State, cursor: Cursor | None, limit: str | None) 
         return LATE.in_(language).format(*state.timed_out)
     if state.screened in ("deny", "escalate"):
         return SCREENED.in_(language).format(state.screen_rule)
+    if state.output_screened in ("deny", "escalate"):
+        return SCREENED_OUTPUT.in_(language).format(state.screen_rule)
     if state.verified is False:
         return CHECKED.in_(language)
     if cursor is None:

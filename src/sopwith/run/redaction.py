@@ -8,11 +8,50 @@ no spelling of a secret (`\\u0030`, `1.38e10`) is missed.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import cast
 
+from sopwith.errors import PolicyError
 from sopwith.guard.redact import Redactor
+from sopwith.guard.redact_rules import RedactRules
+from sopwith.guard.vault import Vault
+from sopwith.ir.event import RunStarted
+from sopwith.ir.procedure import Input
 from sopwith.ir.tool import ErrorData
-from sopwith.ir.value import Json
+from sopwith.ir.value import Json, canonical
+
+
+class Redaction:
+    """What is secret in the runs of one engine: by `rules`, and kept in `vault`."""
+
+    def __init__(self, vault: Vault, rules: RedactRules | None = None) -> None:
+        self.rules = rules if rules is not None else RedactRules()
+        self._vault = vault
+        self._secret_rules = self.rules.secret_rules()
+
+    def to_data(self) -> dict[str, Json]:
+        """What a log may hold of the rules. They may name people: a keyed hash tells only whether they changed."""
+        told = self.rules.model_dump(mode="json", exclude_defaults=True)
+        return {"redact": self._vault.keyed_hash(canonical(told))} if told else {}
+
+    def of(
+        self, run: str, inputs: Mapping[str, Input] | None = None, started: RunStarted | None = None
+    ) -> Redactor:
+        """The redactor of a run; one that was `started` before knows the names that it brought."""
+        redactor = Redactor(self._vault, run, self._secret_rules)
+        if started is not None:
+            given = {name: revealed(redactor, value) for name, value in started.inputs.items()}
+            principal = str(revealed(redactor, started.principal.id))
+            redactor.learn(self.rules.names_in(inputs or {}, principal, given))
+        return redactor
+
+
+def revealed(redactor: Redactor, told: Json) -> Json:
+    """True values for the caller; placeholders where the vault does not hold them any more."""
+    try:
+        return redactor.reveal(told)
+    except PolicyError:
+        return told
 
 
 def written_text(redactor: Redactor, text: str) -> str:

@@ -155,7 +155,8 @@ class State(_Changed):
     suspended_at: int | None = None
     screened: str | None = None
     screen_rule: str | None = None
-    """The rule for requests that the request met."""
+    """The rule that the request, or later the output, met."""
+    output_screened: str | None = None
     selected: bool = False
     bound: bool = False
     inputs: Mapping[str, Json] = field(default_factory=dict[str, Any])

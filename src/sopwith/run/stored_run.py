@@ -21,8 +21,8 @@ from sopwith.run.lease import RunBusy, holder
 from sopwith.run.state import Reference, State
 from sopwith.tools.catalogue import Catalogue
 
-MakeDriver = Callable[[Book, str, str], Driver]
-"""A driver of a book, for a run and its task."""
+MakeDriver = Callable[[Book, str, str, RunStarted], Driver]
+"""A driver of a book, for a run, its task, and how it was started."""
 
 RUNS_HINT = Text("`sopwith runs` lists the runs", "用 sopwith runs 查看所有运行")
 
@@ -86,7 +86,7 @@ async def open_run(
     specs = [ToolSpec.model_validate(item) for item in json.loads(await log.blob(started.tools))]
     held = None if started.grip is None else Grip(started.grip)
     machine = compile_procedure(procedure, {spec.name: spec for spec in specs}, held)
-    driver = make_driver(Book(machine, started.language), run, state.task)
+    driver = make_driver(Book(machine, started.language), run, state.task, started)
     if catalogue is not None:
         await _hold_to(catalogue, started, specs)
     driver.journal.take_up(state)

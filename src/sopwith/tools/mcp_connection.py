@@ -294,6 +294,7 @@ class _Tail:
 
     def __init__(self) -> None:
         self._bytes = bytearray()
+        self._is_cut = False
         self._reader: threading.Thread | None = None
 
     def open(self) -> TextIO:
@@ -308,11 +309,14 @@ class _Tail:
         if self._reader is not None:
             self._reader.join(_TAIL_SECONDS)
         lines = bytes(self._bytes).decode(errors="replace").splitlines()
+        if self._is_cut:  # half a line may hold half a secret, which nobody would know for one
+            lines = lines[1:]
         return " | ".join(line.strip() for line in lines[-_TAIL_LINES:] if line.strip())
 
     def _drain(self, read: int) -> None:
         while data := os.read(read, 65536):
             self._bytes += data
+            self._is_cut = self._is_cut or len(self._bytes) > _TAIL_BYTES
             del self._bytes[:-_TAIL_BYTES]
         os.close(read)
 
