@@ -40,7 +40,8 @@ def find_key(vault: Path, given: bytes | None = None) -> bytes:
 def _from_file(vault: Path) -> bytes:
     path = vault.with_name(f"{vault.name}.key")
     if not path.exists():
-        if vault.exists():
+        # Another process may have made both since; it makes the key first.
+        if vault.exists() and not path.exists():
             raise PolicyError(
                 Text(f"the key file {path} of the vault is missing", f"保险库的密钥文件 {path} 不存在"),
                 Text(
