@@ -26,11 +26,13 @@ VERBS: dict[str, Text] = {
     "show": Text("show a procedure, or exactly what a model would see", "显示流程，或模型将看到的内容"),
     "run": Text("run a procedure on a request", "按流程处理一个请求"),
     "resume": Text("go on with a run: after an answer, or after a crash", "回答之后或崩溃之后继续运行"),
+    "cancel": Text("end a run, also one that is being driven", "取消运行，包括正在执行的运行"),
     "runs": Text("list the runs", "列出运行"),
     "trace": Text("show what happened in a run", "显示一次运行的经过"),
     "audit": Text("find what was changed in a store, and sign its heads", "查找存储中的改动，签名链头"),
     "gc": Text("remove runs that ended long ago", "删除很久以前结束的运行"),
     "vault": Text("see how much the vault holds, and forget somebody", "查看保险库，或抹除某人的数据"),
+    "watchdog": Text("raise alerts for runs that are late or left alone", "为超时或无人执行的运行发出告警"),
     "model": Text("get and list models that run on this machine", "获取和列出本机模型"),
     "schema": Text("print the JSON Schema of procedures or events", "输出流程或事件的 JSON Schema"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -15,6 +15,7 @@ from sopwith.cli.script import model_of
 from sopwith.cli.settings import Settings
 from sopwith.cli.toolbox import tools_of
 from sopwith.errors import ProcedureError, Text, UserError
+from sopwith.guard.alert import AlertSink, Webhook, log_alert
 from sopwith.guard.permit import Policy
 from sopwith.guard.policy_file import open_policy
 from sopwith.guard.redact_rules import RedactRules
@@ -37,6 +38,7 @@ from sopwith.log.signing_key import SigningKey
 from sopwith.log.sqlite import SqliteLog
 from sopwith.models.port import Model
 from sopwith.run.engine import Engine
+from sopwith.run.stored_run import pinned_book
 from sopwith.tools.catalogue import Catalogue
 from sopwith.tools.function import FunctionSource
 from sopwith.tools.mcp import McpSource
@@ -121,6 +123,12 @@ def heads_of(settings: Settings) -> Heads | None:
     return HeadsUrl(str(settings.heads), key) if is_url(settings.heads) else HeadsFile(settings.heads, key)
 
 
+def alerts_of(settings: Settings) -> list[AlertSink]:
+    """Where alerts go. Raises `UserError` for what is neither `log` nor a URL."""
+    key = os.environ.get("SOPWITH_ALERT_KEY")
+    return [log_alert if name == "log" else Webhook(name, key) for name in settings.alerts]
+
+
 @dataclass(slots=True)
 class Connection:
     """An engine for one procedure. `machine` is that procedure, compiled; `model` is None where none is needed."""
@@ -198,6 +206,7 @@ async def _connect(
         screen=guards.screen,
         redact=guards.redact,
         vault=vault,
+        alerts=alerts_of(project.settings),
         heads=heads,
     )
     return Connection(engine, machine, model, log, vault)
@@ -243,11 +252,7 @@ def needs_model(machine: Machine, given: Collection[str]) -> bool:
 
 async def pinned(log: Log, events: Sequence[Event]) -> Machine:
     """The machine that a run is pinned to, from its first event and the blobs beside it."""
-    started = events[0].body
-    procedure = Procedure.from_data(json.loads(await log.blob(started.procedure)))
-    specs = [ToolSpec.model_validate(item) for item in json.loads(await log.blob(started.tools))]
-    held = None if started.grip is None else Grip(started.grip)
-    return compile_procedure(procedure, {spec.name: spec for spec in specs}, held)
+    return (await pinned_book(log, events[0].body)).machine
 
 
 async def find_run(log: Log, wanted: str | None) -> str:

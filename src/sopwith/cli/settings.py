@@ -28,6 +28,7 @@ OTHER_VARIABLES = frozenset(
         "SOPWITH_DEBUG",
         "SOPWITH_MODEL_DIR",
         "SOPWITH_KEY",
+        "SOPWITH_ALERT_KEY",
         "SOPWITH_AUDIT_KEY",
         "SOPWITH_BASE_URL",
         "SOPWITH_API_KEY",
@@ -60,6 +61,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "policy": Setting("path", Text("the file with the policy", "策略文件")),
         "heads": Setting("place", Text("a file or URL for signed chain heads", "写入签名链头的文件或 URL")),
         "signing_key": Setting("path", Text("the file of the key that signs them", "签名私钥文件")),
+        "alerts": Setting("words", Text("where alerts go: log, URLs", "告警发往何处：log 或网址")),
         "principal": Setting("text", Text("who runs are for", "运行所代表的人")),
         "roles": Setting("words", Text("the roles of the principal", "该人的角色")),
         "budget.tokens": Setting("count", Text("tokens of one run", "单次运行的 token 数")),
@@ -91,6 +93,7 @@ class Settings:
     policy: Path | None
     heads: Path | str | None
     signing_key: Path
+    alerts: tuple[str, ...]
     principal: str
     roles: tuple[str, ...]
     budget: Budget
@@ -120,6 +123,7 @@ def load_settings(
         policy=values.get("policy"),
         heads=values.get("heads"),
         signing_key=values.get("signing_key", user_file(environment).with_name(SIGNING_KEY)),
+        alerts=values.get("alerts", ()),
         principal=values.get("principal", "anonymous"),
         roles=values.get("roles", ()),
         budget=Budget(**budget),

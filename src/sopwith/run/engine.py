@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from sopwith.errors import LogConflict, LogError, ProcedureError, Text, UserError
+from sopwith.guard.alert import AlertSink, Webhook
 from sopwith.guard.permit import Policy
 from sopwith.guard.redact_rules import RedactRules
 from sopwith.guard.screen import Screen
@@ -63,6 +64,7 @@ from sopwith.run.redaction import Redaction, revealed
 from sopwith.run.run import Run
 from sopwith.run.state import State
 from sopwith.run.stored_run import StoredRun, open_run, read_state
+from sopwith.run.telling import telling
 from sopwith.run.values import input_values
 from sopwith.tools.catalogue import Catalogue
 
@@ -97,6 +99,7 @@ class Engine:
         redact: RedactRules | None = None,
         vault: Vault | None = None,
         models: Mapping[str, Model] | None = None,
+        alerts: Sequence[AlertSink] = (),
         heads: Heads | None = None,
         clock: Clock = _now,
     ) -> None:
@@ -114,7 +117,8 @@ class Engine:
         self._heads = heads
         self._clock = clock
         self._heart = Heart(self._log, clock, new_driver())
-        self._subscribers: list[Subscriber] = []
+        self._alerts = tuple(alerts)
+        self._subscribers: list[Subscriber] = [telling(self._alerts)] if alerts else []
         self._books: dict[tuple[str, str | None], Book] = {}
         self._specs: dict[str, ToolSpec] | None = None
         self._tools_blob = _pinned([])
@@ -142,6 +146,9 @@ class Engine:
             await self._connected.close()
         self._vault.close()
         await self._log.close()
+        for sink in self._alerts:
+            if isinstance(sink, Webhook):
+                await asyncio.to_thread(sink.close)
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """Call `subscriber(event, state)` with every event of every run, as it happens."""

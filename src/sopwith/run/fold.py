@@ -78,11 +78,16 @@ def begin(event: Event) -> State:
 def fold(state: State, event: Event) -> State:
     """The state after `event`."""
     after = state.changed(seq=event.seq, at=event.at)
-    if isinstance(event.body, RunResumed | RunTakenOver) and state.suspended_at is None:
+    body = event.body
+    if isinstance(body, _AFTER_A_GAP) and state.suspended_at is None and not getattr(body, "seconds", 0):
         # Nobody drove the run in between: that time does not count.
         after.__dict__["waited"] = state.waited + max(0, event.at - state.at)
-    _FOLDS[type(event.body)](after, event, event.body)
+    _FOLDS[type(body)](after, event, body)
     return after
+
+
+_AFTER_A_GAP = (RunResumed, RunTakenOver, LeaseTaken)
+"""Kinds that end a time in which nobody drove the run; of leases those that are given up (of zero seconds)."""
 
 
 def fold_all(events: Iterable[Event]) -> State:
@@ -291,10 +296,11 @@ def _reconciled(state: State, event: Event, body: CallReconciled) -> None:
     cursor = state.cursor
     if body.happened is None:
         _cursor(state, unsure=True)
-    elif cursor is None or not cursor.unknown:
-        _close(state, body.tool)  # of an earlier step: a person has looked
-    elif not body.happened:
-        _close(state, body.tool)
+        return
+    if body.by is None and body.happened:
+        return  # `call.finished` follows, with its result
+    _close(state, body.tool)
+    if cursor is not None and cursor.tool == body.tool:
         _cursor(state, unknown=False)
 
 

@@ -125,6 +125,11 @@ def _schema_of(node: Node) -> Mapping[str, Json] | None:
 def _names_used(node: Node) -> list[str]:
     """The names of other steps that the step needs a value of before it does anything."""
     paths = [*node.arguments.paths, *(use.path for use in node.uses)]
-    paths += [path for template in (node.do, node.answer, node.ask) if template for path in template.paths]
+    paths += [
+        path
+        for template in (node.do, node.answer, node.ask, node.result)
+        if template
+        for path in template.paths
+    ]
     own = {"inputs", "run", "error", node.writes}
     return [name for name in dict.fromkeys(path[0] for path in paths) if name not in own]

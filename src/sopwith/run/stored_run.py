@@ -75,6 +75,14 @@ async def read_state(log: Log, run: str) -> tuple[list[Event], State]:
     return events, fold_all(events)
 
 
+async def pinned_book(log: Log, started: RunStarted) -> Book:
+    """The book of the procedure and tools that a run was started with."""
+    procedure = Procedure.from_data(json.loads(await log.blob(started.procedure)))
+    specs = [ToolSpec.model_validate(item) for item in json.loads(await log.blob(started.tools))]
+    held = None if started.grip is None else Grip(started.grip)
+    return Book(compile_procedure(procedure, {spec.name: spec for spec in specs}, held), started.language)
+
+
 async def open_run(
     log: Log, run: str, make_driver: MakeDriver, catalogue: Catalogue | None = None
 ) -> StoredRun:
@@ -82,13 +90,10 @@ async def open_run(
     its tools that `catalogue` has do something else now."""
     events, state = await read_state(log, run)
     started: RunStarted = events[0].body
-    procedure = Procedure.from_data(json.loads(await log.blob(started.procedure)))
-    specs = [ToolSpec.model_validate(item) for item in json.loads(await log.blob(started.tools))]
-    held = None if started.grip is None else Grip(started.grip)
-    machine = compile_procedure(procedure, {spec.name: spec for spec in specs}, held)
-    driver = make_driver(Book(machine, started.language), run, state.task, started)
+    book = await pinned_book(log, started)
+    driver = make_driver(book, run, state.task, started)
     if catalogue is not None:
-        await _hold_to(catalogue, started, specs)
+        await _hold_to(catalogue, started, list(book.machine.tools.values()))
     driver.journal.take_up(state)
     await driver.journal.load([v.blob for v in state.values.values() if isinstance(v, Reference)])
     return StoredRun(events, driver)

@@ -1,0 +1,68 @@
+"""`sopwith cancel`: a run ends as cancelled, also one that another process drives."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sopwith.cli.connection import VAULT, find_run, open_log
+from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.options import AsJson, By, Data, Lang, new_verb
+from sopwith.cli.session import user
+from sopwith.cli.settings import load_settings
+from sopwith.cli.terminal import terminal
+from sopwith.errors import Text
+from sopwith.guard.vault import SqliteVault
+from sopwith.run.engine import Engine
+from sopwith.run.run import Run
+
+verb = new_verb()
+
+_CANCELLED = Text("run {} is cancelled", "运行 {} 已取消")
+_CAME_FIRST = Text("run {} had ended before it could be cancelled: {}", "运行 {} 在取消之前已结束：{}")
+_OPEN = Text("it is not known whether these have acted: {}", "无法确定以下操作是否已执行：{}")
+
+
+@verb.command()
+def cancel(
+    context: typer.Context,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning. 运行编号")],
+    why: Annotated[str | None, typer.Option("--why", metavar="TEXT", help="The reason. 原因")] = None,
+    by: By = "",
+    data: Data = None,
+    as_json: AsJson = False,
+    lang: Lang = "",
+) -> int:
+    """End a run. Where a process drives it, that process stops what it does first.
+
+    取消一个运行；若有进程正在执行，则先让它停下。
+    """
+    shown = terminal(context)
+    settings = load_settings(Path.cwd(), {"data": data})
+    done = asyncio.run(_cancel(settings.data, run, by or user(), why))
+    packet = done.outcome.packet if done.outcome is not None else None
+    left = packet.open if packet is not None else ()
+    if as_json:
+        shown.document({"run": done.id, "status": done.status, "open": list(left)})
+    elif done.status == "cancelled":
+        shown.out(shown.text(_CANCELLED).format(done.id))
+    else:
+        shown.out(shown.text(_CAME_FIRST).format(done.id, done.status))
+    if left and not as_json:
+        shown.say(shown.text(_OPEN).format(", ".join(left)))
+    return ExitCode.OK
+
+
+async def _cancel(data: Path, wanted: str, by: str, why: str | None) -> Run:
+    log = open_log(data)
+    try:
+        run = await find_run(log, wanted)
+        vault = SqliteVault(data / VAULT)
+    except BaseException:
+        await log.close()
+        raise
+    async with Engine([], log=log, vault=vault) as engine:
+        return await engine.cancel(run, by=by, why=why)
