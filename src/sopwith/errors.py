@@ -4,6 +4,7 @@
     ├── UserError                a mistake in what was given: arguments, settings, a call of the library
     │   ├── ProcedureError       a procedure that cannot be read or does not pass its checks (`diagnostics`)
     │   ├── ModelFileError       a model file that is missing, incomplete or has the wrong hash
+    │   ├── RunBusy              another driver has the run (`driver`)
     │   └── PolicyError          an invalid rule, limit or key: nothing starts
     │       └── ValueErased      a value that was erased from the vault: no tool is given its placeholder
     ├── ValueRefused             a value that cannot be stored without loss (`path`)
@@ -94,6 +95,26 @@ class ValueErased(PolicyError):
     """A value that was erased from the vault. Its placeholder stays, and no tool is given that instead."""
 
     code = "SW013"
+
+
+class RunBusy(UserError):
+    """Another driver has the run (`driver`). Nothing was changed."""
+
+    code = "SW014"
+
+    def __init__(self, run: str, driver: str) -> None:
+        machine, pid = driver.split("/")[:2] if driver.count("/") >= 2 else (driver, "?")
+        super().__init__(
+            Text(
+                f"run {run} is being driven by process {pid} on machine {machine}",
+                f"运行 {run} 正由机器 {machine} 上的进程 {pid} 执行",
+            ),
+            Text(
+                f"wait for it, or end it: sopwith cancel {run}",
+                f"请等待其结束，或取消它：sopwith cancel {run}",
+            ),
+        )
+        self.driver = driver
 
 
 class ValueRefused(SopwithError):

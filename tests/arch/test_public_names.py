@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import sopwith
+from sopwith import errors
 
 NAMES = {
     "Budget", "Diagnostic", "Edge", "Effect", "Engine", "Event", "Grip", "MemoryLog", "Outcome", "Policy",
@@ -61,3 +62,14 @@ def test_import_sopwith_loads_almost_nothing() -> None:
 
 def test_the_engine_loads_no_optional_package() -> None:
     assert packages(loaded_by("from sopwith import Engine")) & HEAVY == set()
+
+
+def test_every_error_has_a_code_of_its_own() -> None:
+    kinds = [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.SopwithError)
+    ]
+    codes = [kind.code for kind in kinds]
+    assert len(set(codes)) == len(codes)
+    assert all(f"{kind.__name__} " in (errors.__doc__ or "") for kind in kinds)

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from sopwith import Engine, MemoryLog, Policy, UserError, tool
-from sopwith.errors import LogConflict
+from sopwith.errors import LogConflict, RunBusy
 from sopwith.ir.event import Event, LeaseTaken
 from sopwith.log.sqlite import SqliteLog
 from sopwith.run.fold import fold_all
-from sopwith.run.lease import LEASE_SECONDS, RunBusy, holder
+from sopwith.run.lease import LEASE_SECONDS, holder
 from sopwith.run.run import Run
 from sopwith.run.state import Lease, State
 from sopwith.tools.reconcile import Done, NotDone, Unsure

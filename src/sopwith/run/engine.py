@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from sopwith.errors import LogConflict, LogError, ProcedureError, Text, UserError
+from sopwith.errors import LogConflict, LogError, ProcedureError, RunBusy, Text, UserError
 from sopwith.guard.alert import AlertSink, Webhook
 from sopwith.guard.permit import Policy
 from sopwith.guard.redact_rules import RedactRules
@@ -57,7 +57,7 @@ from sopwith.run.given import (
 from sopwith.run.heart import Heart
 from sopwith.run.inbox import send
 from sopwith.run.journal import Clock, Journal, Subscriber
-from sopwith.run.lease import LEASE_SECONDS, RunBusy, holder, new_driver
+from sopwith.run.lease import LEASE_SECONDS, holder, new_driver
 from sopwith.run.operator import hand_back, say_happened, set_values, take_over
 from sopwith.run.prompt_file import prompts_digest
 from sopwith.run.redaction import Redaction, revealed

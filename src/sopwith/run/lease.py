@@ -14,7 +14,6 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from sopwith.errors import Text, UserError
 from sopwith.run.state import Lease, State
 
 LEASE_SECONDS = 60.0
@@ -26,26 +25,6 @@ RENEW_SECONDS = 20.0
 
 DRIVEN: set[tuple[str, str]] = set()
 """What the engines of this process drive right now: the name of the driver, and the run."""
-
-
-class RunBusy(UserError):
-    """Another driver has the run. Nothing was changed."""
-
-    code = "SW013"
-
-    def __init__(self, run: str, driver: str) -> None:
-        machine, pid = driver.split("/")[:2] if driver.count("/") >= 2 else (driver, "?")
-        super().__init__(
-            Text(
-                f"run {run} is being driven by process {pid} on machine {machine}",
-                f"运行 {run} 正由机器 {machine} 上的进程 {pid} 执行",
-            ),
-            Text(
-                f"wait for it, or end it: sopwith cancel {run}",
-                f"请等待其结束，或取消它：sopwith cancel {run}",
-            ),
-        )
-        self.driver = driver
 
 
 def new_driver() -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sopwith.errors import Text, UserError
+from sopwith.errors import RunBusy, Text, UserError
 from sopwith.ir.event import Event, RunStarted
 from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.tool import ToolSpec
@@ -17,7 +17,7 @@ from sopwith.run.book import Book
 from sopwith.run.decision import VERSION as DECISIONS
 from sopwith.run.drive import Driver
 from sopwith.run.fold import fold_all
-from sopwith.run.lease import RunBusy, holder
+from sopwith.run.lease import holder
 from sopwith.run.state import Reference, State
 from sopwith.tools.catalogue import Catalogue
 
