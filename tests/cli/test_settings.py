@@ -76,6 +76,8 @@ def test_paths_in_a_file_are_relative_to_it(folder: Path) -> None:
         ("[budget]\ntokens = -1", "budget.tokens must be a whole number, 0 or more, not -1"),
         ("[budget]\ntokens = true", "budget.tokens must be"),
         ("[budget]\nseconds = inf", "budget.seconds must be"),
+        ("[budget]\nmoney = nan", "budget.money must be a number, 0 or more, not nan"),
+        ('[budget]\nmoney = "5"', "budget.money must be a number, 0 or more, not '5'"),
         ("model = ", "is not TOML"),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 from sopwith.errors import LogConflict, LogDamaged, LogError, ValueRefused
 from sopwith.ir.event import (
     BODIES,
+    BudgetSettled,
     CallFinished,
     Event,
     FeedbackGiven,
@@ -152,6 +153,16 @@ async def test_runs_are_listed_newest_first_with_what_the_events_say(log: Log) -
     assert list(await log.runs(limit=0)) == []
 
 
+async def test_accounts_are_listed_apart_from_runs(log: Log) -> None:
+    settled = BudgetSettled(of="r1")
+    account = "account:1"
+    await log.append("r1", [started("r1")])
+    await log.append(account, [Event("t1", account, 1, START, Phase.RECEIVE, None, None, settled)])
+    assert [row.run for row in await log.runs()] == ["r1"]
+    assert [row.run for row in await log.runs(limit=1)] == ["r1"]
+    assert [row.run for row in await log.runs(accounts=True)] == [account]
+
+
 async def test_the_status_of_a_run_follows_its_events(log: Log) -> None:
     async def status(*bodies: Any) -> str:
         for body in bodies:
@@ -275,6 +286,12 @@ def sample(kind: type) -> Any:
         "seconds": 60.0,
         "good": False,
         "values": {"a": 1},
+        "of": "r1",
+        "budget": {"tokens": 5, "money": 0.25},
+        "limits": {"seconds": 1.5},
+        "principal": "<email:1>",
+        "since": 1,
+        "until": 2,
     }
     fields = {
         name: given[name]

@@ -16,7 +16,8 @@ from tests.run.desk import ALLOW, REFUND, REPLIES, Shop
 
 from sopwith import Engine
 from sopwith.guard.vault import MemoryVault
-from sopwith.ir.event import BODIES, Body, Event, Outcome, Packet, Phase, RunFinished, RunStarted
+from sopwith.ir.event import BODIES, Body, Event, Outcome, Phase, RunFinished, RunStarted
+from sopwith.ir.outcome import Packet
 from sopwith.log.export import to_jsonl
 from sopwith.log.schema import event_schema
 from sopwith.log.sqlite import SqliteLog

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sopwith.guard.budget import LIMITS, exceeded, remaining_tokens
+from sopwith.errors import PolicyError, UserError
+from sopwith.guard.budget import LIMITS, Budgets, exceeded, narrower, remaining, reserve, settle, total
 from sopwith.ir.usage import Budget, Usage
 
 
@@ -30,6 +32,9 @@ def test_zero_means_none_at_all(name: str) -> None:
         (Budget(model_calls=2), Usage(model_calls=1), 0, None),
         (Budget(model_calls=2), Usage(model_calls=2), 0, "model_calls"),
         (Budget(tool_calls=2), Usage(tool_calls=3), 0, "tool_calls"),
+        (Budget(money=0.3), Usage(money=Decimal("0.1") + Decimal("0.1")), 0, None),
+        (Budget(money=0.3), Usage(money=Decimal("0.1") * 3), 0, "money"),
+        (Budget(money=100), Usage(money=None), 0, "money"),
         (Budget(seconds=1.5), Usage(), 1.4, None),
         (Budget(seconds=1.5), Usage(), 1.5, "seconds"),
         (Budget(seconds=1.5), Usage(), float("nan"), "seconds"),
@@ -55,9 +60,140 @@ def test_anything_but_a_number_from_zero_refuses_to_start(name: str, value: Any)
         Budget(**{name: value})
 
 
-@given(st.none() | st.integers(0, 9), st.integers(0, 9))
-def test_what_remains_is_what_may_still_be_used(limit: int | None, used: int) -> None:
-    budget, usage = Budget(tokens=limit), Usage(input=used)
-    remaining = remaining_tokens(budget, usage)
-    assert (remaining == 0) == (exceeded(budget, usage, 0) == "tokens")
-    assert (remaining is None) == (limit is None)
+AMOUNTS = {
+    "tokens": st.integers(0, 10**6),
+    "money": st.decimals(0, 1000, places=6),
+    "model_calls": st.integers(0, 50),
+    "tool_calls": st.integers(0, 50),
+    "seconds": st.floats(0, 1e6),
+}
+BUDGETS = st.fixed_dictionaries({}, optional=AMOUNTS).map(lambda limits: Budget(**limits))
+USAGES = st.builds(
+    Usage,
+    input=st.integers(0, 10**5),
+    output=st.integers(0, 10**5),
+    model_calls=st.integers(0, 20),
+    tool_calls=st.integers(0, 20),
+    money=st.none() | st.decimals(0, 100, places=6),
+)
+SHARES = st.floats(0, 1) | st.decimals(0, 1)
+
+
+@given(BUDGETS, USAGES, st.floats(0, 1e6))
+def test_what_remains_is_what_may_still_be_used(budget: Budget, usage: Usage, seconds: float) -> None:
+    left = remaining(budget, usage, seconds)
+    for name in LIMITS:
+        assert (getattr(left, name) is None) == (getattr(budget, name) is None)
+        assert (getattr(left, name) == 0) == (exceeded(budget, usage, seconds, (name,)) == name)
+
+
+@given(BUDGETS, USAGES, st.lists(SHARES, max_size=6))
+def test_children_together_never_get_more_than_their_parent_has_left(
+    budget: Budget, usage: Usage, shares: list[Any]
+) -> None:
+    children: list[Budget] = []
+    for share in shares:
+        children.append(reserve(budget, usage, share, held=children))
+    left = remaining(budget, usage)
+    for name in ("tokens", "money", "model_calls", "tool_calls"):
+        if getattr(budget, name) is not None:
+            given_away = [getattr(child, name) for child in children]
+            assert None not in given_away
+            assert sum(given_away) <= getattr(left, name)
+    assert total(left, children).tokens in (None, sum(child.tokens or 0 for child in children))
+
+
+def test_three_children_do_not_each_take_the_whole_remainder() -> None:
+    budget, used = Budget(tokens=1000, money=1, model_calls=2, seconds=60), Usage(input=400)
+    children: list[Budget] = []
+    for _ in range(3):
+        children.append(reserve(budget, used, 1, held=children, seconds=20))
+    assert children[0] == Budget(tokens=600, money=1, model_calls=2, seconds=40)
+    assert children[1] == children[2] == Budget(tokens=0, money=0, model_calls=0, seconds=40)
+
+
+@given(BUDGETS, USAGES)
+def test_a_share_of_zero_is_nothing_at_all_also_of_a_parent_without_limits(
+    budget: Budget, usage: Usage
+) -> None:
+    child = reserve(budget, usage, 0)
+    assert {name: exceeded(child, Usage(), 0.0, (name,)) for name in LIMITS} == {n: n for n in LIMITS}
+
+
+def test_a_count_that_is_rounded_down_to_zero_is_zero() -> None:
+    assert reserve(Budget(model_calls=2), Usage(), 0.3) == Budget(model_calls=0)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), float("inf"), True, "half", None])
+def test_a_share_that_is_none_refuses(share: Any) -> None:
+    with pytest.raises(UserError, match="no share of a budget"):
+        reserve(Budget(tokens=10), Usage(), share)
+
+
+@given(BUDGETS, BUDGETS)
+def test_the_narrower_of_two_allows_what_both_allow(one: Budget, other: Budget) -> None:
+    both = narrower(one, other)
+    for name in LIMITS:
+        limits = [limit for each in (one, other) if (limit := getattr(each, name)) is not None]
+        assert getattr(both, name) == (min(limits) if limits else None)
+
+
+def test_a_child_at_an_unknown_price_has_used_all_its_money() -> None:
+    given_away = Budget(money=2)
+    assert settle(Usage(money=Decimal(1)), Usage(money=Decimal("0.5")), given_away).money == Decimal("1.5")
+    assert settle(Usage(money=Decimal(1)), Usage(money=None), given_away).money == Decimal(3)
+    assert settle(Usage(), Usage(money=None), Budget()).money is None
+
+
+@given(USAGES, USAGES)
+def test_usage_since_an_earlier_reading_is_what_was_added(earlier: Usage, added: Usage) -> None:
+    found = (earlier + added).since(earlier)
+    unknown = earlier.money is None or added.money is None
+    assert found == added.model_copy(update={"money": None if unknown else added.money})
+
+
+def test_budgets_are_read_from_the_policy() -> None:
+    text = """
+    budgets:
+      run: {tokens: 20000, money: 0.5}
+      step: {model_calls: 5, tokens: 100}
+      steps:
+        draft: {tokens: 4000}
+      principal: {window: 1d, money: 5}
+    """
+    found = Budgets.read(text)
+    assert found.run == Budget(tokens=20000, money=Decimal("0.5"))
+    assert found.by_step() == {"draft": Budget(tokens=4000, model_calls=5)}
+    assert found.principal is not None
+    assert (found.principal.limits, found.principal.window) == (Budget(money=5), 86400.0)
+    assert found.within(Budget(tokens=10, seconds=3)).run == Budget(tokens=10, money=0.5, seconds=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("run: {tokens: -1}", "2:9 budgets.run.tokens: must be a whole number, 0 or more, not -1"),
+        ("run: {tokens: 1.5}", "2:9 budgets.run.tokens: must be a whole number, 0 or more, not 1.5"),
+        ("run: {tokens: many}", "2:9 budgets.run.tokens: must be a whole number, 0 or more, not 'many'"),
+        ("run: {tokens: }", "2:9 budgets.run.tokens: must be a whole number, 0 or more, not None"),
+        ("run: {money: .nan}", "2:9 budgets.run.money: must be a number, 0 or more, not nan"),
+        ("step: {money: '5'}", "2:10 budgets.step.money: must be a number, 0 or more, not '5'"),
+        (
+            "step: {tool_calls: true}",
+            "2:10 budgets.step.tool_calls: must be a whole number, 0 or more, not True",
+        ),
+        ("steps: {a: {seconds: .inf}}", "2:15 budgets.steps.a.seconds: must be a number, 0 or more, not inf"),
+        ("run: {token: 1}", "2:9 budgets.run.token: unknown limit"),
+        ("run:", "2:3 budgets.run: must be a mapping"),
+        ("each: {}", "2:3 budgets.each: unknown field"),
+        ("principal: {money: 5}", "2:3 budgets.principal: needs a window of time"),
+        ("principal: {window: soon}", "2:15 budgets.principal.window: needs a window of time"),
+        ("principal: {window: 1d, mony: 5}", "2:27 budgets.principal.mony: unknown limit"),
+    ],
+)
+def test_a_policy_with_a_wrong_limit_starts_nothing(text: str, said: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        Budgets.read(f"budgets:\n  {text}\n")
+    assert caught.value.message.en == f"<text>:{said}"
+    assert caught.value.message.zh != caught.value.message.en
+    assert caught.value.hint.en

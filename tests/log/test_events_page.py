@@ -9,7 +9,8 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from sopwith.ir.event import BODIES, Event, Outcome, Packet, Phase, RunFinished, ValueStored, event_json
+from sopwith.ir.event import BODIES, Event, Outcome, Phase, RunFinished, ValueStored, event_json
+from sopwith.ir.outcome import Packet
 from sopwith.log.export import to_jsonl
 from sopwith.log.schema import event_schema
 

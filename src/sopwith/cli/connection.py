@@ -16,8 +16,10 @@ from sopwith.cli.settings import Settings
 from sopwith.cli.toolbox import tools_of
 from sopwith.errors import ProcedureError, Text, UserError
 from sopwith.guard.alert import AlertSink, Webhook, log_alert
+from sopwith.guard.budget import Budgets
 from sopwith.guard.permit import Policy
 from sopwith.guard.policy_file import open_policy
+from sopwith.guard.price import Prices
 from sopwith.guard.redact_rules import RedactRules
 from sopwith.guard.screen import Screen
 from sopwith.guard.vault import SqliteVault
@@ -31,7 +33,7 @@ from sopwith.lang.document import Document
 from sopwith.lang.machine import Machine
 from sopwith.log.head import Heads, HeadsFile, is_url
 from sopwith.log.head_url import HeadsUrl
-from sopwith.log.port import Log
+from sopwith.log.port import ACCOUNT, Log
 from sopwith.log.salvage import CarefulLog
 from sopwith.log.scan import Scan
 from sopwith.log.signing_key import SigningKey
@@ -92,27 +94,29 @@ def open_vault(data: Path) -> SqliteVault:
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """The rules of a project: for calls, for requests and outputs, and for what is secret."""
+    """The rules of a project: for calls, for requests and outputs, for what is secret, and for how much may be used."""
 
     policy: Policy
     screen: Screen
     redact: RedactRules
+    budgets: Budgets
 
 
 def guards_of(project: Project) -> Guards:
-    """The rules in a project's policy file. What `--allow` names is allowed where no rule says otherwise.
+    """The rules in a project's policy file. What `--allow` names is allowed where no rule says otherwise; limits of
+    the settings hold as well as those of the policy.
 
     Raises `PolicyError` for what is wrong in the file, with its place.
     """
-    guards = Guards(Policy(), Screen(), RedactRules())
+    guards = Guards(Policy(), Screen(), RedactRules(), Budgets())
     if project.policy is not None:
         file = open_policy(project.policy)
-        guards = Guards(Policy.of(file), Screen.of(file), RedactRules.of(file))
+        guards = Guards(Policy.of(file), Screen.of(file), RedactRules.of(file), Budgets.of(file))
     if project.allow:
         policy = guards.policy
         policy = Policy(policy.rules, allow_writes=(*policy.allow_writes, *project.allow))
         guards = replace(guards, policy=policy)
-    return guards
+    return replace(guards, budgets=guards.budgets.within(project.settings.budget))
 
 
 def heads_of(settings: Settings) -> Heads | None:
@@ -187,6 +191,7 @@ async def _connect(
     given: Collection[str],
 ) -> Connection:
     heads = heads_of(project.settings)
+    prices = Prices() if project.prices is None else Prices.read(project.prices)
     model = model_of(project.model or LOCAL) if needs_model(machine, given) else None
     data = project.settings.data
     log = open_log(data, make=True)
@@ -202,7 +207,8 @@ async def _connect(
         model,
         log=log,
         policy=guards.policy,
-        budget=project.settings.budget,
+        budget=guards.budgets,
+        prices=prices,
         screen=guards.screen,
         redact=guards.redact,
         vault=vault,
@@ -266,7 +272,7 @@ async def find_run(log: Log, wanted: str | None) -> str:
         if not names:
             raise UserError(Text("there are no runs", "没有任何运行"), _RUN_HINT)
         return names[0]
-    if wanted in names or await log.read(wanted):
+    if wanted in names or (not wanted.startswith(ACCOUNT) and await log.read(wanted)):
         return wanted
     near = [name for name in names if wanted and name.startswith(wanted)]
     if len(near) == 1:

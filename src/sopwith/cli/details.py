@@ -11,6 +11,8 @@ from sopwith.errors import Text
 from sopwith.ir.event import (
     AlertRaised,
     Body,
+    BudgetReserved,
+    BudgetSettled,
     CallFinished,
     CallJudged,
     CallProposed,
@@ -233,6 +235,8 @@ SAYS: Mapping[type[Body], Callable[[Any, str], _Said]] = {
     RunSuspended: _silent,
     RunFinished: _silent,
     FeedbackGiven: _silent,
+    BudgetReserved: _silent,
+    BudgetSettled: _silent,
     ModelReplied: _replied,
     ReplyRepaired: _repaired,
     ReplyRejected: _refused,

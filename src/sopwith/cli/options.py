@@ -17,6 +17,9 @@ Mcp = Annotated[
     Path | None, typer.Option("--mcp", metavar="FILE.json", help="MCP servers (mcpServers). MCP 服务器配置")
 ]
 PolicyFile = Annotated[Path | None, typer.Option("--policy", metavar="FILE", help="The policy. 策略文件")]
+PriceFile = Annotated[
+    Path | None, typer.Option("--prices", metavar="FILE", help="Prices of models. 价格文件")
+]
 ModelSpec = Annotated[
     str | None,
     typer.Option("--model", metavar="SPEC", help="local, local:FILE.gguf, openai:NAME, scripted:FILE. 模型"),
@@ -39,6 +42,9 @@ Allowed = Annotated[
 ]
 TokenLimit = Annotated[
     int | None, typer.Option("--budget-tokens", min=0, metavar="N", help="Tokens, at most. 上限")
+]
+MoneyLimit = Annotated[
+    float | None, typer.Option("--budget-money", min=0, metavar="USD", help="US dollars, at most.")
 ]
 ModelLimit = Annotated[
     int | None, typer.Option("--budget-model-calls", min=0, metavar="N", help="Model calls, at most.")

@@ -17,6 +17,7 @@ from sopwith.ir.usage import Budget
 TOOLS = "tools.py"
 MCP = ".mcp.json"
 POLICY = "policy.yaml"
+PRICES = "prices.yaml"
 WHERE = "where"
 LOCAL = "local"
 
@@ -30,6 +31,7 @@ class Options:
     tools: Sequence[Path] | None = None
     mcp: Path | None = None
     policy: Path | None = None
+    prices: Path | None = None
     principal: str | None = None
     roles: Sequence[str] | None = None
     budget: Budget = field(default_factory=Budget)
@@ -38,7 +40,7 @@ class Options:
         """The same, by the names of the settings."""
         named = {
             name: getattr(self, name)
-            for name in ("model", "data", "tools", "mcp", "policy", "principal", "roles")
+            for name in ("model", "data", "tools", "mcp", "policy", "prices", "principal", "roles")
         }
         return named | {f"budget.{name}": value for name, value in self.budget.model_dump().items()}
 
@@ -51,6 +53,7 @@ class Project:
     tools: tuple[Path, ...]
     mcp: Path | None
     policy: Path | None
+    prices: Path | None
     settings: Settings
     allow: tuple[str, ...] = ()
 
@@ -72,10 +75,11 @@ def find_project(procedure: Path, options: Options, allow: Sequence[str] = ()) -
         tools=tuple(path.absolute() for path in tools),
         mcp=_file(settings.mcp, folder / MCP),
         policy=_file(settings.policy, folder / POLICY),
+        prices=_file(settings.prices, folder / PRICES),
         settings=settings,
         allow=tuple(allow),
     )
-    for path in (*project.tools, project.mcp, project.policy):
+    for path in (*project.tools, project.mcp, project.policy, project.prices):
         if path is not None and not path.is_file():
             raise _missing(path)
     return project
@@ -105,9 +109,9 @@ def remember(project: Project, data: Path, run: str) -> None:
         "tools": [str(path) for path in project.tools],
         "mcp": str(project.mcp) if project.mcp else None,
         "policy": str(project.policy) if project.policy else None,
+        "prices": str(project.prices) if project.prices else None,
         "model": absolute(project.model),
         "allow": list(project.allow),
-        "budget": project.settings.budget.model_dump(exclude_none=True),
     }
     place = data / WHERE / f"{run}.json"
     with suppress(OSError):  # a disk that takes nothing will say so when the run itself is written

@@ -11,6 +11,8 @@ from sopwith.errors import Text
 from sopwith.ir.event import (
     AlertRaised,
     Body,
+    BudgetReserved,
+    BudgetSettled,
     CallFinished,
     CallJudged,
     CallProposed,
@@ -324,6 +326,8 @@ ACTS: Mapping[type[Body], Callable[[Record, Event, Any, str], None]] = {
     RunHandedBack: _back,
     RunFinished: _nothing,
     FeedbackGiven: _nothing,
+    BudgetReserved: _nothing,
+    BudgetSettled: _nothing,
     ModelRequested: _requested,
     ModelReplied: _replied,
     ReplyRejected: _rejected,

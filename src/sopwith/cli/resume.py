@@ -21,6 +21,7 @@ from sopwith.cli.options import (
     Mcp,
     ModelSpec,
     PolicyFile,
+    PriceFile,
     Reveal,
     Tools,
     new_verb,
@@ -51,6 +52,7 @@ def resume(
     tools: Tools = None,
     mcp: Mcp = None,
     policy: PolicyFile = None,
+    prices: PriceFile = None,
     data: Data = None,
     as_json: AsJson = False,
     as_lines: AsLines = False,
@@ -61,7 +63,7 @@ def resume(
     继续一个等待回答、或进程已结束的运行；不会重复执行写操作。
     """
     settings = load_settings(Path.cwd(), {"data": data})
-    options = Options(model, settings.data, tools or None, mcp, policy)
+    options = Options(model, settings.data, tools or None, mcp, policy, prices)
     session = Session(terminal(context), asyncio.Runner(), list(answer or ()), as_lines, by, reveal)
     session.shown_data = unusual(settings.data)
     with session.runner:
@@ -85,17 +87,16 @@ def _project(options: Options, run: str) -> Project:
     """The files that the run was started with, where the command line names no others."""
     noted: dict[str, Any] = remembered(options.data or Path(), run)
     given = options.given()
-    for name in ("tools", "mcp", "policy", "model"):
+    for name in ("tools", "mcp", "policy", "prices", "model"):
         if given[name] is None:
             given[name] = noted.get(name)
-    for name, value in noted.get("budget", {}).items():
-        given[f"budget.{name}"] = value
     settings = load_settings(Path.cwd(), given)
     return Project(
         procedure=Path(noted.get("procedure", "")),
         tools=tuple(path.absolute() for path in settings.tools or ()),
         mcp=settings.mcp.absolute() if settings.mcp else None,
         policy=settings.policy.absolute() if settings.policy else None,
+        prices=settings.prices.absolute() if settings.prices else None,
         settings=settings,
         allow=tuple(noted.get("allow", ())),
     )

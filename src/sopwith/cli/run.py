@@ -30,7 +30,9 @@ from sopwith.cli.options import (
     Mcp,
     ModelLimit,
     ModelSpec,
+    MoneyLimit,
     PolicyFile,
+    PriceFile,
     PrincipalId,
     ProcedureFile,
     RequestFile,
@@ -51,7 +53,7 @@ from sopwith.cli.terminal import terminal
 from sopwith.errors import Text, UserError
 from sopwith.ir.event import Principal
 from sopwith.ir.procedure import Grip, Procedure
-from sopwith.ir.usage import Budget
+from sopwith.ir.usage import Budget, exact
 from sopwith.ir.value import Json
 from sopwith.lang.document import Document
 from sopwith.lang.read import read
@@ -77,8 +79,10 @@ def run(
     tools: Tools = None,
     mcp: Mcp = None,
     policy: PolicyFile = None,
+    prices: PriceFile = None,
     allow: Allowed = None,
     budget_tokens: TokenLimit = None,
+    budget_money: MoneyLimit = None,
     budget_model_calls: ModelLimit = None,
     budget_tool_calls: ToolLimit = None,
     budget_seconds: TimeLimit = None,
@@ -96,11 +100,12 @@ def run(
     """
     budget = Budget(
         tokens=budget_tokens,
+        money=exact(budget_money),
         model_calls=budget_model_calls,
         tool_calls=budget_tool_calls,
         seconds=budget_seconds,
     )
-    options = Options(model, data, tools or None, mcp, policy, principal, role or None, budget)
+    options = Options(model, data, tools or None, mcp, policy, prices, principal, role or None, budget)
     project = find_project(procedure, options, allow or ())
     document = read(project.procedure, str(procedure))
     asked = Asked(

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from sopwith.cli.answer import ask_at, expected, read_answer
 from sopwith.cli.connection import Connection
 from sopwith.cli.exit_code import ExitCode, of_status
+from sopwith.cli.money import dollars
 from sopwith.cli.progress import Progress
 from sopwith.cli.terminal import Terminal
 from sopwith.errors import SopwithError, Text
@@ -29,7 +30,7 @@ _WAITS = Text("the run waits for an answer: {}", "运行在等待回答：{}")
 _ANSWER_WITH = Text(
     "answer ({}): sopwith resume {} --answer …{}", "回答（{}）：sopwith resume {} --answer …{}"
 )
-_LOOK = Text("run {} · look: sopwith trace {}{}", "运行 {} · 查看：sopwith trace {}{}")
+_LOOK = Text("run {}{} · look: sopwith trace {}{}", "运行 {}{} · 查看：sopwith trace {}{}")
 _STOPPED = Text("interrupted; go on with: sopwith resume {}{}", "已中断；继续运行：sopwith resume {}{}")
 _NOTHING = Text("interrupted before the run began", "在运行开始之前被中断")
 _ENDS = {
@@ -98,7 +99,7 @@ class Session:
             self._still()
             if self.began:
                 self.terminal.say(
-                    self.terminal.text(_LOOK).format(self.run_id, self.run_id, self._data_option())
+                    self.terminal.text(_LOOK).format(self.run_id, "", self.run_id, self._data_option())
                 )
             raise
         finally:
@@ -148,7 +149,8 @@ class Session:
             wanted = self.terminal.text(expected(asked.answer_schema or {}))
             text = self.terminal.text(_ANSWER_WITH)
             self.terminal.say(text.format(wanted, run.id, self._data_option()))
-        self.terminal.say(self.terminal.text(_LOOK).format(run.id, run.id, self._data_option()))
+        cost = f" · {dollars(run.state.money)}" if run.state.money else ""
+        self.terminal.say(self.terminal.text(_LOOK).format(run.id, cost, run.id, self._data_option()))
         return of_status(run.status)
 
     def _document(self, run: Run, numbers: Any) -> dict[str, Any]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from sopwith.errors import NO_HINT, Text, UserError
-from sopwith.ir.usage import Budget
+from sopwith.ir.usage import Budget, exact
 from sopwith.log.head import is_url
 
 FILE = "sopwith.toml"
@@ -36,7 +38,7 @@ OTHER_VARIABLES = frozenset(
 )
 """Variables of the same prefix that are no settings."""
 
-Kind = Literal["text", "words", "path", "place", "paths", "count", "seconds"]
+Kind = Literal["text", "words", "path", "place", "paths", "count", "seconds", "money"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,11 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "heads": Setting("place", Text("a file or URL for signed chain heads", "写入签名链头的文件或 URL")),
         "signing_key": Setting("path", Text("the file of the key that signs them", "签名私钥文件")),
         "alerts": Setting("words", Text("where alerts go: log, URLs", "告警发往何处：log 或网址")),
+        "prices": Setting("path", Text("the file with prices of models", "模型价格文件")),
         "principal": Setting("text", Text("who runs are for", "运行所代表的人")),
         "roles": Setting("words", Text("the roles of the principal", "该人的角色")),
         "budget.tokens": Setting("count", Text("tokens of one run", "单次运行的 token 数")),
+        "budget.money": Setting("money", Text("US dollars of one run", "单次运行的美元金额")),
         "budget.model_calls": Setting("count", Text("model calls of one run", "单次运行的模型调用次数")),
         "budget.tool_calls": Setting("count", Text("tool calls of one run", "单次运行的工具调用次数")),
         "budget.seconds": Setting("seconds", Text("seconds of one run", "单次运行的秒数")),
@@ -79,6 +83,7 @@ _WANTED: Mapping[Kind, Text] = {
     "paths": Text("a list of paths", "路径列表"),
     "count": Text("a whole number, 0 or more", "不小于 0 的整数"),
     "seconds": Text("a number, 0 or more", "不小于 0 的数"),
+    "money": Text("a number, 0 or more", "不小于 0 的数"),
 }
 
 
@@ -94,6 +99,7 @@ class Settings:
     heads: Path | str | None
     signing_key: Path
     alerts: tuple[str, ...]
+    prices: Path | None
     principal: str
     roles: tuple[str, ...]
     budget: Budget
@@ -124,6 +130,7 @@ def load_settings(
         heads=values.get("heads"),
         signing_key=values.get("signing_key", user_file(environment).with_name(SIGNING_KEY)),
         alerts=values.get("alerts", ()),
+        prices=values.get("prices"),
         principal=values.get("principal", "anonymous"),
         roles=values.get("roles", ()),
         budget=Budget(**budget),
@@ -218,11 +225,9 @@ def _parsed(kind: Kind, text: str) -> Any:
         return text.split(os.pathsep)
     if kind == "words":
         return [word.strip() for word in text.split(",")]
-    if kind in ("count", "seconds"):
-        try:
-            return float(text) if kind == "seconds" else int(text)
-        except ValueError:
-            return text
+    if kind in ("count", "seconds", "money"):
+        with suppress(ValueError):
+            return int(text) if kind == "count" else float(text)
     return text
 
 
@@ -261,6 +266,10 @@ def _value(name: str, value: Any, folder: Path, place: str) -> Any:
             return tuple(folder / Path(item).expanduser() for item in items)
         case "count", int() if not isinstance(value, bool) and value >= 0:
             return value
+        case "money", (int() | float() | Decimal()) if not isinstance(value, bool) and 0 <= value < float(
+            "inf"
+        ):
+            return exact(value)
         case "seconds", (int() | float()) if not isinstance(value, bool) and 0 <= value < float("inf"):
             return float(value)
         case _:

@@ -13,6 +13,7 @@ import typer
 
 from sopwith.cli.connection import find_run, open_to_read, pinned
 from sopwith.cli.details import details, step_json
+from sopwith.cli.money import dollars
 from sopwith.cli.options import AsJson, AsLines, Data, Lang, new_verb
 from sopwith.cli.progress import StepLine
 from sopwith.cli.record import records, short
@@ -47,6 +48,7 @@ _USED = Text(
     "{} model calls, {} tokens ({} read, {} from a cache, {} written), {} tool calls, {:.1f} s",
     "模型调用 {} 次，{} tokens（读入 {}，缓存 {}，生成 {}），工具调用 {} 次，{:.1f} 秒",
 )
+_UNPRICED = Text(", at a price that is not known", "，价格未知")
 _PATH = Text("path", "经过")
 _STATE = Text("state", "状态视图")
 _OUTCOME = Text("outcome", "结局")
@@ -185,6 +187,10 @@ def _head(shown: Terminal, found: Trace) -> list[tuple[str, str]]:
         usage.tool_calls,
         _seconds(state),
     )
+    if usage.money is None:
+        used += shown.text(_UNPRICED)
+    elif usage.money:
+        used += f", {dollars(usage.money)}" if shown.language == "en" else f"，{dollars(usage.money)}"
     return [
         ("run", f"{state.run}  {local_time(state.started_at)}"),
         ("procedure", f"{state.procedure_id}  {found.machine.grip}  {found.machine.hash[:12]}"),

@@ -21,6 +21,7 @@ from sopwith.errors import PolicyError, Text, UserError
 from sopwith.guard.erasure import holding
 from sopwith.guard.redact import Redactor
 from sopwith.guard.vault import Secret, SqliteVault
+from sopwith.ir.account import BudgetReserved
 
 verb = new_verb()
 
@@ -154,14 +155,15 @@ async def _run_named(data: Path, wanted: str) -> str:
 
 
 async def _runs_for(data: Path, opened: SqliteVault, principal: str) -> set[str]:
-    """The runs that a person was the principal of."""
+    """The runs that a person was the principal of, and their accounts."""
     log = open_log(data)
     found: set[str] = set()
     try:
-        for row in await log.runs(_ALL):
-            started = (await log.read(row.run))[0].body
+        for row in (*await log.runs(_ALL), *await log.runs(_ALL, accounts=True)):
+            first = (await log.read(row.run))[0].body
+            told = first.principal if isinstance(first, BudgetReserved) else first.principal.id
             try:
-                name = Redactor(opened, row.run).reveal(started.principal.id)
+                name = Redactor(opened, row.run).reveal(told)
             except PolicyError:  # erased before
                 continue
             if name == principal:

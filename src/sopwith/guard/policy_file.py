@@ -17,7 +17,7 @@ from sopwith.errors import NO_HINT, PolicyError, Text
 from sopwith.ir.diagnostic import Place
 from sopwith.ir.value import Json
 
-SECTIONS = ("rules", "allow_writes", "people", "screen", "redact")
+SECTIONS = ("rules", "allow_writes", "people", "screen", "redact", "budgets")
 """What a policy file may hold."""
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -87,15 +87,25 @@ def open_policy(source: str | Path) -> PolicyFile:
     Raises `PolicyError` for what is not a mapping of `SECTIONS`, with the place and the remedy.
     """
     text, file = _text(source)
-    data = _load(text, file)
-    read = PolicyFile(file, cast("dict[str, Json]", data) if isinstance(data, dict) else {})
     listed = ", ".join(SECTIONS)
     hint = Text(f"a policy file holds: {listed}", f"策略文件可包含：{listed}")
-    if data is not None and not isinstance(data, dict):
-        read.refuse((), Text("this is not a mapping", "这不是映射"), hint)
+    read = _mapping(text, file, hint)
     for name in read.sections:
         if name not in SECTIONS:
             read.refuse((name,), Text("unknown section", "未知的部分"), hint)
+    return read
+
+
+def open_mapping(source: str | Path, hint: Text = NO_HINT) -> PolicyFile:
+    """Read a file, or the text itself, that is a mapping with keys of any name. `hint` says what it holds."""
+    return _mapping(*_text(source), hint)
+
+
+def _mapping(text: str, file: str, hint: Text) -> PolicyFile:
+    data = _load(text, file)
+    read = PolicyFile(file, cast("dict[str, Json]", data) if isinstance(data, dict) else {})
+    if data is not None and not isinstance(data, dict):
+        read.refuse((), Text("this is not a mapping", "这不是映射"), hint)
     return read
 
 
@@ -149,7 +159,7 @@ def _text(source: str | Path) -> tuple[str, str]:
     except UnicodeDecodeError:
         why = "not UTF-8"
     raise PolicyError(
-        Text(f"the policy file {source}: {why}", f"策略文件 {source}：{why}"),
+        Text(f"the file {source}: {why}", f"文件 {source}：{why}"),
         Text("name an existing file in UTF-8", "请指定存在的 UTF-8 文件"),
     )
 

@@ -12,12 +12,15 @@ from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from sopwith.ir.account import BudgetReserved, BudgetSettled
 from sopwith.ir.approval import Terms
+from sopwith.ir.body import Body
+from sopwith.ir.outcome import Outcome
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.upcast import UPCASTERS, VERSION_MEMBER, marked, unmarked, upcast
-from sopwith.ir.usage import Budget, Usage
+from sopwith.ir.usage import UNLIMITED, Budget, Money, Usage
 from sopwith.ir.value import Json
 
 VERSION = 1
@@ -43,14 +46,6 @@ Blob = Annotated[str, _BLOB]
 
 Verdict = Literal["allow", "deny", "ask"]
 Purpose = Literal["inputs", "arguments", "returns", "judge", "answer", "free"]
-OutcomeKind = Literal["completed", "escalated", "denied", "exhausted", "cancelled", "failed"]
-
-
-class Body(BaseModel):
-    """The base of all event bodies."""
-
-    # A class is built when it is first used: most runs meet half of them, and all would double an import.
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants", defer_build=True)
 
 
 class Principal(Body):
@@ -63,7 +58,9 @@ class Principal(Body):
 class RunStarted(Body):
     """The run exists, and what it is pinned to. `procedure`, `tools`, `policy` and `prompts` are digests of blobs;
     `request` and `inputs` are redacted; `date` is the run's ISO date in its time zone; `decisions` is the version of
-    the decision types. In a `dry_run` no write reaches a tool, ever."""
+    the decision types. In a `dry_run` no write reaches a tool, ever. `budget` limits the run,
+    `step_budgets` the steps that are named and `step_budget` all others; `account` is where the run has reserved its
+    budget, where its principal has one."""
 
     kind: Literal["run.started"] = "run.started"
     version: int = VERSION
@@ -80,8 +77,11 @@ class RunStarted(Body):
     date: str
     language: str = "en"
     grip: str | None = None
-    budget: Budget = Budget()
+    budget: Budget = UNLIMITED
     dry_run: bool = False
+    step_budget: Budget = UNLIMITED
+    step_budgets: dict[str, Budget] = Field(default_factory=dict)
+    account: str | None = None
 
 
 class PhaseEntered(Body):
@@ -142,7 +142,8 @@ class ModelReplied(Body):
     """The model's reply as it came (redacted): its text, and the tool name where the provider gave one apart.
 
     What is made of it is derived by reading it strictly, and shows in the next events. `extra` names further calls
-    that were asked for and not executed. `confidence` is 0..1, where the model gives log-probabilities.
+    that were asked for and not executed. `confidence` is 0..1, where the model gives log-probabilities. `cost` is what
+    the reply cost when it came, in US dollars; none where no price was known.
     """
 
     kind: Literal["model.replied"] = "model.replied"
@@ -151,6 +152,7 @@ class ModelReplied(Body):
     extra: tuple[str, ...] = ()
     confidence: float | None = None
     usage: Usage = Usage()
+    cost: Money | None = None
     ms: int = 0
     model: str | None = None
     finish: Literal["stop", "length", "tool_calls", "other"] = "stop"
@@ -374,26 +376,6 @@ class RunResumed(Body):
     prompts: str | None = None
 
 
-class Packet(Body):
-    """What a person needs to take over: the reason, the step, the path, the values, and what is open."""
-
-    reason: str
-    step: str | None = None
-    path: tuple[str, ...] = ()
-    values: dict[str, Json] = Field(default_factory=dict)
-    open: tuple[str, ...] = ()
-    error: ErrorData | None = None
-
-
-class Outcome(Body):
-    """How a run ended. `output` belongs to `completed`; every other kind carries a packet."""
-
-    kind: OutcomeKind
-    output: Json = None
-    answer: str | None = None
-    packet: Packet | None = None
-
-
 class RunFinished(Body):
     """The run has ended, in exactly one outcome."""
 
@@ -431,6 +413,7 @@ BODIES: tuple[type[Body], ...] = (
     ModelReplied, ReplyRepaired, ReplyRejected, CallProposed, CallJudged, CallStarted, CallFinished, CallReconciled,
     ValueStored, CheckRan, EdgeTaken, StepFailed, HumanAsked, HumanAnswered, TimeoutPassed, ResultLate, AlertRaised,
     LeaseTaken, CancelAsked, RunSuspended, RunResumed, RunFinished, RunTakenOver, RunHandedBack, FeedbackGiven,
+    BudgetReserved, BudgetSettled,
 )  # fmt: skip
 """Every kind of event. A new kind is a class above and a name here."""
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sopwith.ir.event import Event, Phase
 from sopwith.log import batch, chain
-from sopwith.log.port import RunRow
+from sopwith.log.port import RunRow, is_listed
 from sopwith.log.status import procedure_of, status_after
 
 
@@ -98,11 +98,13 @@ class MemoryLog:
             for row in entry.rows[max(after, 0) :]
         ]
 
-    async def runs(self, limit: int = 100) -> Sequence[RunRow]:
+    async def runs(self, limit: int = 100, *, accounts: bool = False) -> Sequence[RunRow]:
         """As `Log.runs`."""
         if self._closed:
             raise batch.closed()
-        listed = [(run, entry) for run, entry in reversed(self._runs.items()) if ":" not in run]
+        listed = [
+            (run, entry) for run, entry in reversed(self._runs.items()) if is_listed(run, accounts=accounts)
+        ]
         latest = listed[: max(limit, 0)]
         return [
             RunRow(run, r.task, r.procedure_id, r.status, len(r.rows), r.rows[0].at, r.rows[-1].at)

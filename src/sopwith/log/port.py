@@ -8,6 +8,14 @@ from typing import Protocol
 
 from sopwith.ir.event import Event
 
+ACCOUNT = "account:"
+"""The name of a log that is no run but the account of a principal begins with this."""
+
+
+def is_listed(name: str, *, accounts: bool) -> bool:
+    """Whether a log is in the list of runs, or of accounts. Others with a colon in their id stand beside a run."""
+    return name.startswith(ACCOUNT) if accounts else ":" not in name
+
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
@@ -45,8 +53,11 @@ class Log(Protocol):
         """The events of a run with `seq > after`, in order, with their hashes. An unknown run has none."""
         ...
 
-    async def runs(self, limit: int = 100) -> Sequence[RunRow]:
-        """The latest runs, newest first. A log with a colon in its id stands beside a run, and is not listed."""
+    async def runs(self, limit: int = 100, *, accounts: bool = False) -> Sequence[RunRow]:
+        """The latest runs, newest first; or with `accounts` the latest accounts of principals instead.
+
+        A log with a colon in its id stands beside a run, and is not listed.
+        """
         ...
 
     async def blob(self, digest: str) -> bytes:

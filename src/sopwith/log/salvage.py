@@ -9,7 +9,7 @@ from sopwith.errors import LogDamaged, LogError, Text
 from sopwith.ir.event import Event, Phase
 from sopwith.log import batch
 from sopwith.log.audit import status_of
-from sopwith.log.port import RunRow
+from sopwith.log.port import RunRow, is_listed
 from sopwith.log.scan import Scan
 from sopwith.log.sqlite import SqliteLog
 from sopwith.log.sqlite_file import RESTORE
@@ -44,16 +44,17 @@ class CarefulLog:
         """Refused: this is for reading."""
         raise LogError(Text(f"{self.path} is open for reading", f"{self.path} 只供读取"), RESTORE)
 
-    async def runs(self, limit: int = 100) -> Sequence[RunRow]:
+    async def runs(self, limit: int = 100, *, accounts: bool = False) -> Sequence[RunRow]:
         """As `Log.runs`; of a damaged store the rows that are left, with the events that can be read."""
         if self._log is not None:
             try:
-                return await self._log.runs(limit)
+                return await self._log.runs(limit, accounts=accounts)
             except LogDamaged as error:
                 self._note(error.message)
         scan = self._scan()
         found: list[RunRow] = []
-        for run in list(reversed(scan.runs()))[: max(limit, 0)]:
+        listed = [run for run in reversed(scan.runs()) if is_listed(run.run, accounts=accounts)]
+        for run in listed[: max(limit, 0)]:
             events = scan.events(run)
             last = events[-1].at if events else run.started_at
             status = run.status or status_of(events)[0]

@@ -24,7 +24,7 @@ from typing import Any, cast
 from sopwith.errors import LogError, Text
 from sopwith.ir.event import Event, Phase
 from sopwith.log import batch, chain
-from sopwith.log.port import RunRow
+from sopwith.log.port import ACCOUNT, RunRow
 from sopwith.log.sqlite_file import LAST_SEQ, RUN_BITS, failure, is_busy, open_file, refuse_damaged
 from sopwith.log.status import MARKS, procedure_of, status_after
 
@@ -39,7 +39,8 @@ _READ = f"""SELECT id & {LAST_SEQ}, CAST(hashes AS BLOB), CAST(envelopes AS BLOB
 WHERE id >= (SELECT max(id) FROM batch WHERE id > ?1 AND id <= ?1 + ?2) AND id <= ?1 + {LAST_SEQ} ORDER BY id"""
 _RUNS = f"""SELECT run, task, procedure_id, status, {_LAST_SEQ}, started_at,
   started_at + (envelopes ->> '$[#-1][0]')
-FROM run r JOIN batch b ON b.id = {_LAST_OF} WHERE instr(run, ':') = 0 ORDER BY r.number DESC LIMIT ?"""
+FROM run r JOIN batch b ON b.id = {_LAST_OF}
+WHERE CASE ?1 WHEN 1 THEN run GLOB '{ACCOUNT}*' ELSE instr(run, ':') = 0 END ORDER BY r.number DESC LIMIT ?2"""
 _KNOWN_BLOBS = 1024
 
 
@@ -108,12 +109,12 @@ class SqliteLog:
             except sqlite3.Error as error:
                 raise failure(self.path, error) from error
 
-    async def runs(self, limit: int = 100) -> Sequence[RunRow]:
+    async def runs(self, limit: int = 100, *, accounts: bool = False) -> Sequence[RunRow]:
         """As `Log.runs`."""
         with self._lock:
             self._check_open()
             try:
-                rows = self._cursor.execute(_RUNS, (max(limit, 0),)).fetchall()
+                rows = self._cursor.execute(_RUNS, (accounts, max(limit, 0))).fetchall()
             except sqlite3.Error as error:
                 raise failure(self.path, error) from error
         return [RunRow(*row) for row in rows]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sopwith.guard.permit import Policy
+from sopwith.guard.price import Prices
 from sopwith.guard.redact import Redactor
 from sopwith.guard.screen import Screen
 from sopwith.ir.event import AlertRaised, Principal, ReplyRejected, StepFailed, TimeoutPassed
@@ -25,13 +26,14 @@ from sopwith.tools.catalogue import Catalogue
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a driver acts through: models by name (None is the default), tools, guards, and the clock."""
+    """What a driver acts through: models by name (None is the default), tools, guards, prices, and the clock."""
 
     models: Callable[[str | None], Model]
     catalogue: Catalogue
     policy: Policy
     screen: Screen
     redactor: Redactor
+    prices: Prices
     clock: Clock
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sopwith.errors import ExpressionError, Text
-from sopwith.guard.budget import exceeded
 from sopwith.ir.event import Outcome, Phase
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import ErrorData
@@ -11,6 +10,7 @@ from sopwith.ir.value import Json
 from sopwith.models.reply import read_reply
 from sopwith.run.asking import inputs_form, inputs_request
 from sopwith.run.book import Book
+from sopwith.run.budget import within_budget
 from sopwith.run.decide_step import decide_step
 from sopwith.run.decision import (
     AskModel,
@@ -23,7 +23,6 @@ from sopwith.run.decision import (
     RunCheck,
     ScreenRequest,
     SelectProcedure,
-    StartCall,
     Wait,
 )
 from sopwith.run.lifecycle import LIFECYCLE
@@ -52,7 +51,7 @@ def decide(book: Book, state: State, values: Values) -> Decision:
     decision = _PHASES[state.phase](book, state, values)
     if isinstance(decision, EnterPhase) and decision.name not in LIFECYCLE[state.phase].to:
         raise ValueError(f"{decision.name} does not follow {state.phase}")
-    return _within_budget(book, state, decision)
+    return within_budget(book, state, decision)
 
 
 def _receive(book: Book, state: State, values: Values) -> Decision:
@@ -157,21 +156,6 @@ def _out_of_time(book: Book, state: State) -> Decision:
     if ends or Phase.ESCALATE not in LIFECYCLE[state.phase].to:
         return Finish(Outcome(kind="exhausted", packet=packet(book, state)))
     return EnterPhase(Phase.ESCALATE)
-
-
-def _within_budget(book: Book, state: State, decision: Decision) -> Decision:
-    """`decision`, unless it would go beyond a limit. Decisions that cost nothing are always allowed."""
-    if not isinstance(decision, (AskModel, StartCall)):
-        return decision
-    budget = state.budget
-    if budget.tokens is budget.model_calls is budget.tool_calls is budget.seconds is None:
-        return decision
-    seconds = (state.at - state.started_at - state.waited) / 1e6
-    needed = ("tokens", "model_calls") if isinstance(decision, AskModel) else ("tool_calls",)
-    limit = exceeded(state.budget, state.usage, seconds, (*needed, "seconds"))
-    if limit is None:
-        return decision
-    return Finish(Outcome(kind="exhausted", packet=packet(book, state, limit=limit)))
 
 
 OUT_OF_TIME = Text("the inputs were not found within {} s", "未能在 {} 秒内取得输入")

@@ -226,6 +226,7 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
             extra=tuple(driver.redact_mixed(name) for name in reply.extra) if reply.extra else (),
             confidence=None if reply.confidence is None else round(reply.confidence, 6),
             usage=reply.usage,
+            cost=driver.around.prices.cost(model.id, reply.usage, journal.state.at),
             ms=int((time.perf_counter() - began) * 1000),
             model=None if reply.model in ("", model.id) else reply.model,
             finish=reply.finish,

@@ -14,7 +14,9 @@ from typing import Any, Self
 
 from sopwith.errors import LogConflict, LogError, ProcedureError, RunBusy, Text, UserError
 from sopwith.guard.alert import AlertSink, Webhook
+from sopwith.guard.budget import Budgets
 from sopwith.guard.permit import Policy
+from sopwith.guard.price import Prices
 from sopwith.guard.redact_rules import RedactRules
 from sopwith.guard.screen import Screen
 from sopwith.guard.vault import MemoryVault, SqliteVault, Vault
@@ -30,7 +32,7 @@ from sopwith.ir.event import (
 )
 from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.tool import ToolSpec
-from sopwith.ir.usage import Budget
+from sopwith.ir.usage import UNLIMITED, Budget
 from sopwith.ir.value import Json, digest, storable
 from sopwith.lang.check import check
 from sopwith.lang.compile import compile_procedure
@@ -41,9 +43,12 @@ from sopwith.log.port import Log
 from sopwith.log.sqlite import SqliteLog
 from sopwith.models.connect import connect
 from sopwith.models.port import Model
+from sopwith.run.account import Accounts
 from sopwith.run.actor import Surroundings
 from sopwith.run.approval import ANSWER_HINT, answered
 from sopwith.run.book import Book
+from sopwith.run.budget import hold_to_prices, hold_to_steps
+from sopwith.run.connected import ConnectedModels
 from sopwith.run.decision import VERSION as DECISIONS
 from sopwith.run.drive import Driver
 from sopwith.run.given import (
@@ -83,6 +88,8 @@ class Engine:
     kept sealed beside the log (`NAME.vault`), or in memory. Without a `policy` reads are allowed and writes are not.
     With `heads` the last hash of a run is signed and kept there whenever it ends or waits; where that fails, a warning
     is logged and the run goes on.
+    A `budget` limits each run, or as `Budgets` steps and principals too; `prices` are those of models that are in no
+    list, or other ones.
     Use it as an async context manager, or call `close`.
     """
 
@@ -94,7 +101,8 @@ class Engine:
         *,
         log: Log | None = None,
         policy: Policy | None = None,
-        budget: Budget | None = None,
+        budget: Budget | Budgets | None = None,
+        prices: Prices | None = None,
         screen: Screen | None = None,
         redact: RedactRules | None = None,
         vault: Vault | None = None,
@@ -107,11 +115,12 @@ class Engine:
         self._documents = [document_of(item) for item in given]
         self._catalogue = Catalogue(tool_sources(tools))
         self._connected = connect(model) if isinstance(model, str) else None
-        self._model = self._connected if isinstance(model, str) else model
-        self._models = dict(models or {})
+        default = self._connected if isinstance(model, str) else model
+        self._models = ConnectedModels(default, dict(models or {}))
         self._log: Log = log if log is not None else MemoryLog()
         self._policy = policy if policy is not None else Policy()
-        self._budget = budget if budget is not None else Budget()
+        self._budgets = budget if isinstance(budget, Budgets) else Budgets(run=budget or UNLIMITED)
+        self._prices = prices if prices is not None else Prices()
         self._screen = screen if screen is not None else Screen()
         self._vault = vault if vault is not None else _vault_for(self._log)
         self._heads = heads
@@ -124,6 +133,7 @@ class Engine:
         self._tools_blob = _pinned([])
         self._procedure_blobs: dict[str, _Blob] = {}
         self._redaction = Redaction(self._vault, redact)
+        self._accounts = Accounts(self._log, self._vault, self._redaction, clock, self._budgets.principal)
         self._rules_blob = _pinned(
             {
                 "policy": self._policy.to_data(),
@@ -167,6 +177,7 @@ class Engine:
             errors = [d for d in problems if d.severity is Severity.ERROR]
             if errors:
                 raise ProcedureError(_BROKEN, _BROKEN_HINT, errors)
+            hold_to_steps(self._budgets, [document.procedure for document in self._documents])
             self._checked = {d.procedure.id: d.procedure for d in self._documents}
             self._procedure_blobs = {name: _pinned(each.to_data()) for name, each in self._checked.items()}
             self._tools_blob = _pinned([spec.model_dump(mode="json") for spec in specs.values()])
@@ -198,11 +209,14 @@ class Engine:
         run = run_id or secrets.token_hex(6)
         if ":" in run:
             raise UserError(Text(f"run_id: '{run}' has a colon", f"run_id：“{run}”含有冒号"), _RUN_ID_HINT)
+        who = principal if isinstance(principal, Principal) else Principal(id=principal)
+        hold_to_prices(self._prices, self._budgets.all(), self._models)
+        names = self._redaction.rules.names_in(chosen.inputs, who.id, given)
+        budget, account = await self._accounts.reserve(who.id, run, self._budgets.run, names)
         driver = self._driver(book, run, run)
         journal = driver.journal
-        who = principal if isinstance(principal, Principal) else Principal(id=principal)
         redactor = driver.around.redactor
-        redactor.learn(self._redaction.rules.names_in(chosen.inputs, who.id, given))
+        redactor.learn(names)
         journal.emit(
             RunStarted(
                 procedure_id=chosen.id,
@@ -210,7 +224,7 @@ class Engine:
                 tools=journal.keep(*self._tools_blob),
                 policy=journal.keep(*self._rules_blob),
                 prompts=prompts_digest(book.language),
-                model=self._model.id if self._model is not None else "none",
+                model=self._models.id,
                 decisions=DECISIONS,
                 principal=who.model_copy(update={"id": redactor.redact(storable(who.id))}),
                 request=redactor.redact(storable(request)),
@@ -218,8 +232,11 @@ class Engine:
                 date=datetime.fromtimestamp(self._clock() / 1e6).date().isoformat(),
                 language=book.language,
                 grip=None if held is None else str(held),
-                budget=self._budget,
                 dry_run=dry_run,
+                budget=budget,
+                step_budget=self._budgets.step,
+                step_budgets=self._budgets.by_step(),
+                account=account,
             )
         )
         journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS))
@@ -305,6 +322,8 @@ class Engine:
         """
         stored = await open_run(self._log, run, self._driver, self._catalogue)
         stored.must_be_free(self._clock())
+        if to is not None:
+            hold_to_prices(self._prices, stored.state.budgets, self._models)
         driver = stored.driver
         take_over(driver, by, why)
         if happened is not None:
@@ -322,6 +341,7 @@ class Engine:
         stored = await open_run(self._log, run, self._driver, self._catalogue)
         stored.must_go_on()
         stored.must_be_free(self._clock())
+        hold_to_prices(self._prices, stored.state.budgets, self._models)
         return stored
 
     async def _go_on(self, stored: StoredRun, by: Principal | str) -> Run:
@@ -408,23 +428,14 @@ class Engine:
         journal = Journal(self._log, self._clock, self._subscribers, run, task)
         redactor = self._redaction.of(run, book.procedure.inputs, started)
         around = Surroundings(
-            self._model_for, self._catalogue, self._policy, self._screen, redactor, self._clock
+            self._models.of, self._catalogue, self._policy, self._screen, redactor, self._prices, self._clock
         )
         return Driver(book, journal, around)
 
-    def _model_for(self, name: str | None) -> Model:
-        model = self._models.get(name) if name is not None else self._model
-        model = model or self._model
-        if model is None:
-            raise UserError(
-                Text("this step needs a model, and none is connected", "该步骤需要模型，但没有连接模型"),
-                Text('pass `model="local"` or another', '请传入 model="local" 或其他模型'),
-            )
-        return model
-
     async def _drive(self, driver: Driver, earlier: list[Event]) -> Run:
         with self._heart.driving(driver):
-            await driver.drive(self._heart.name)
+            state = await driver.drive(self._heart.name)
+        await self._accounts.settle(state)
         await self._sign(driver.journal)
         return self._run(driver, [*earlier, *driver.journal.events])
 

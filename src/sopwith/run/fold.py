@@ -10,6 +10,8 @@ from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import (
     AlertRaised,
     Body,
+    BudgetReserved,
+    BudgetSettled,
     CallFinished,
     CallJudged,
     CallProposed,
@@ -67,6 +69,9 @@ def begin(event: Event) -> State:
         language=body.language,
         budget=body.budget,
         dry_run=body.dry_run,
+        step_budget=body.step_budget,
+        step_budgets=body.step_budgets,
+        account=body.account,
         given=body.inputs,
         started_at=event.at,
         seq=event.seq,
@@ -149,6 +154,7 @@ def _step_entered(state: State, event: Event, body: StepEntered) -> None:
         path=(*state.path, Visited(step, body.visit, how.by, how.label, how.confidence)),
         entered_by=None,
         step_waited=state.waited,
+        before_step=(state.used, state.replies, state.calls, state.money),
         transcript=(),
         tail=None,
     )
@@ -176,7 +182,8 @@ def _asked(state: State, event: Event, body: ModelRequested) -> None:
 def _replied(state: State, event: Event, body: ModelReplied) -> None:
     reply = ModelReply(body.text, body.name, body.extra, body.confidence, finish=body.finish)
     used = state.used + body.usage if body.usage.tokens else state.used
-    _set(state, used=used, replies=state.replies + 1)
+    money = None if state.money is None or body.cost is None else state.money + body.cost
+    _set(state, used=used, replies=state.replies + 1, money=money)
     _cursor(state, asked=None, reply=reply, confidence=body.confidence)
 
 
@@ -451,4 +458,6 @@ _FOLDS: dict[type[Body], Fold] = {
     RunTakenOver: _taken_over,
     RunHandedBack: _handed_back,
     FeedbackGiven: _unchanged,
+    BudgetReserved: _unchanged,
+    BudgetSettled: _unchanged,
 }

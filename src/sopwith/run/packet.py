@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sopwith.errors import Text
-from sopwith.ir.event import Packet
+from sopwith.ir.outcome import Packet
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.run.book import Book
 from sopwith.run.state import Cursor, Reference, State

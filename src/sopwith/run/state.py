@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Self
 
 from sopwith.ir.approval import NO_TERMS, Terms
 from sopwith.ir.event import HumanAnswered, Outcome, Phase, Principal, Purpose, Verdict
 from sopwith.ir.tool import Effect, ErrorData
-from sopwith.ir.usage import Budget, Usage
+from sopwith.ir.usage import NO_MONEY, UNLIMITED, Budget, Usage
 from sopwith.ir.value import Json
 from sopwith.models.port import ModelReply
 
@@ -143,6 +144,10 @@ class State(_Changed):
     budget: Budget
     started_at: int
     dry_run: bool = False
+    step_budget: Budget = UNLIMITED
+    step_budgets: Mapping[str, Budget] = field(default_factory=dict[str, Budget])
+    account: str | None = None
+    """Where the run has reserved its budget."""
     given: Mapping[str, Json] = field(default_factory=dict[str, Any])
     seq: int = 0
     at: int = 0
@@ -177,9 +182,13 @@ class State(_Changed):
     calls: int = 0
     """Tool calls that were started."""
     used: Usage = _NOTHING
-    """Tokens so far; `usage` adds the calls."""
+    """Tokens so far; `usage` adds the calls and the money."""
     replies: int = 0
     """Model calls that were answered."""
+    money: Decimal | None = NO_MONEY
+    """What the replies cost; None where the price of one is not known."""
+    before_step: tuple[Usage, int, int, Decimal | None] = (_NOTHING, 0, 0, NO_MONEY)
+    """`used`, `replies`, `calls` and `money` when the step was entered."""
     verified: bool | None = None
     """How the checks of the procedure and its output came out."""
     timed_out: tuple[str, float] | None = None
@@ -196,7 +205,22 @@ class State(_Changed):
     @property
     def usage(self) -> Usage:
         """What the run has used so far."""
-        return self.used.model_copy(update={"model_calls": self.replies, "tool_calls": self.calls})
+        return _usage(self.used, self.replies, self.calls, self.money)
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        """Every budget that the run is held to."""
+        return (self.budget, self.step_budget, *self.step_budgets.values())
+
+    @property
+    def step_usage(self) -> Usage:
+        """What the run has used since it entered its step."""
+        return self.usage.since(_usage(*self.before_step))
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has lasted, without its waiting."""
+        return (self.at - self.started_at - self.waited) / 1e6
 
     @property
     def status(self) -> str:
@@ -204,3 +228,7 @@ class State(_Changed):
         if self.outcome is not None:
             return self.outcome.kind
         return "running" if self.suspended_at is None else "suspended"
+
+
+def _usage(used: Usage, replies: int, calls: int, money: Decimal | None) -> Usage:
+    return used.model_copy(update={"model_calls": replies, "tool_calls": calls, "money": money})

@@ -1,0 +1,32 @@
+"""The events of an account: what the runs of one principal have reserved and used."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from sopwith.ir.body import Body
+from sopwith.ir.usage import Budget, Usage
+
+
+class BudgetReserved(Body):
+    """In the log of an account: a run may use at most `budget`, out of what the principal's `limits` leave.
+
+    The account counts for the window from `since` to `until`, in microseconds since 1970. `principal` is redacted.
+    """
+
+    kind: Literal["budget.reserved"] = "budget.reserved"
+    of: str
+    budget: Budget
+    principal: str
+    limits: Budget
+    since: int
+    until: int
+
+
+class BudgetSettled(Body):
+    """In the log of an account: a run has ended, and has used so much of what it had reserved."""
+
+    kind: Literal["budget.settled"] = "budget.settled"
+    of: str
+    usage: Usage = Usage()
+    seconds: float = 0.0
