@@ -130,7 +130,8 @@ def test_the_exit_code_is_the_outcome(project: Command, arguments: tuple[str, ..
 def test_a_question_that_nobody_answers_suspends_and_says_how_to_go_on(project: Command) -> None:
     ran = project(*REMIND)
     run = project("runs", "--json").document[0]["run"]
-    assert f"sopwith resume {run} --answer" in ran.err
+    assert f"sopwith approve {run} --by NAME" in ran.err
+    assert f"sopwith deny {run} --by NAME --why" in ran.err
     assert "orders.remind" in ran.err
     assert not (project.folder / "reminders.jsonl").exists()
     resumed = project("resume", run[:6], "--answer", "yes", "--by", "li.lei")

@@ -218,6 +218,18 @@ BROKEN = [
         "<text>:2:5 rules[0]: when: there is no 'argument'",
     ),
     ("rules:\n  - {id: a, verdict: deny, when: true}\n", "<text>:2:"),
+    ("rules:\n  - {id: a, verdict: ask, approval: manager}\n", "<text>:2:27 rules[0].approval"),
+    ("rules:\n  - {id: a, verdict: ask, approval: }\n", "<text>:2:27 rules[0].approval: has no value"),
+    (
+        "rules:\n  - {id: a, verdict: allow, approval: {count: 2}}\n",
+        "<text>:2:5 rules[0]: approval: the rule does not",
+    ),
+    ("rules:\n  - {id: a, verdict: allow, role: []}\n", "<text>:2:29 rules[0].role: has no value"),
+    ("rules:\n  - id: a\n    verdict: allow\n    when:\n", "<text>:4:5 rules[0].when: has no value"),
+    ("rules:\n  - id: a\n    verdict: allow\n    tool:\n", "<text>:4:5 rules[0].tool: has no value"),
+    ("people: [mei]\n", "<text>:1:1 people"),
+    ("people:\n  mei: 3\n", "<text>:2:3 people.mei"),
+    ("people:\n  1001: cfo\n", "<text>:"),
     ("rules: deny\n", "<text>:1:1 rules: must be a list"),
     ("- id: a\n", "<text>:1:1 policy: this is not a mapping"),
     ("rule: []\n", "<text>:1:1 rule: unknown section"),
@@ -226,6 +238,29 @@ BROKEN = [
     ("rules: []\nrules: []\n", "is not YAML"),
     ("rules:\n  - !secret {id: a, verdict: deny}\n  - x\n", "rules[1]"),
 ]
+
+
+BROKEN_TERMS = [
+    ("roles: []", "roles: has no value"),
+    ("roles: ", "roles: has no value"),
+    ("role: manager", "role: unknown field"),
+    ("expires: 2 hours", "expires: must be a duration"),
+    ("expires: 0", "expires: must be a duration"),
+    ("expires: -1h", "expires: must be a duration"),
+    ("expires: .inf", "expires: must be a duration"),
+    ("four_eyes: 1", "four_eyes"),
+    ("four_eyes: 'yes'", "four_eyes"),
+    ("count: 0", "count"),
+    ("count: '2'", "count"),
+    ("count: true", "count"),
+]
+
+
+@pytest.mark.parametrize(("terms", "says"), BROKEN_TERMS, ids=[terms for terms, _ in BROKEN_TERMS])
+def test_what_is_wrong_in_the_terms_of_an_approval_is_named_with_its_place(terms: str, says: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        Policy.read(f"rules:\n  - {{id: a, verdict: ask, approval: {{{terms}}}}}\n")
+    assert f"<text>:2:38 rules[0].approval.{says}" in caught.value.message.en
 
 
 @pytest.mark.parametrize(("text", "says"), BROKEN, ids=[text for text, _ in BROKEN])

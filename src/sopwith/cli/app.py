@@ -23,10 +23,16 @@ VERBS: dict[str, Text] = {
     "doctor": Text("see whether everything that is needed is there", "检查运行环境是否齐备"),
     "check": Text("find what is wrong with procedures, before they run", "在运行之前检查流程"),
     "fmt": Text("write procedures in canonical form, comments kept", "把流程写成规范格式，保留注释"),
+    "policy": Text(
+        "try the rules of a policy on calls, without running anything", "试一试策略规则，不执行任何操作"
+    ),
     "show": Text("show a procedure, or exactly what a model would see", "显示流程，或模型将看到的内容"),
     "run": Text("run a procedure on a request", "按流程处理一个请求"),
     "resume": Text("go on with a run: after an answer, or after a crash", "回答之后或崩溃之后继续运行"),
     "cancel": Text("end a run, also one that is being driven", "取消运行，包括正在执行的运行"),
+    "approve": Text("give leave for a call that waits for it", "批准一个等待批准的调用"),
+    "deny": Text("refuse a call that waits for leave", "拒绝一个等待批准的调用"),
+    "approvals": Text("list the calls that wait for leave", "列出等待批准的调用"),
     "runs": Text("list the runs", "列出运行"),
     "trace": Text("show what happened in a run", "显示一次运行的经过"),
     "audit": Text("find what was changed in a store, and sign its heads", "查找存储中的改动，签名链头"),

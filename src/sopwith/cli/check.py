@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sopwith.cli.connection import read_policy
 from sopwith.cli.exit_code import ExitCode
-from sopwith.cli.options import AsJson, Lang, Mcp, Tools, new_verb
-from sopwith.cli.project import Options, find_project
+from sopwith.cli.options import AsJson, Lang, Mcp, PolicyFile, Tools, new_verb
+from sopwith.cli.project import Options, Project, find_project
 from sopwith.cli.terminal import Terminal, diagnostics_of, terminal
 from sopwith.cli.toolbox import open_tools
 from sopwith.errors import ProcedureError, Text
+from sopwith.guard.policy_check import check_policy
 from sopwith.ir.diagnostic import Diagnostic, Severity
+from sopwith.ir.tool import ToolSpec
 from sopwith.lang.check import check
 from sopwith.lang.read import read
 
@@ -33,6 +37,7 @@ def check_(
     files: Annotated[list[Path], typer.Argument(metavar="FILES…", help="Files of procedures. 流程文件")],
     tools: Tools = None,
     mcp: Mcp = None,
+    policy: PolicyFile = None,
     as_json: AsJson = False,
     lang: Lang = "",
 ) -> int:
@@ -41,8 +46,9 @@ def check_(
     在运行之前检查流程；不用模型，不联网。
     """
     shown = terminal(context)
-    options = Options(tools=tools or None, mcp=mcp)
-    found = [d for file in files for d in asyncio.run(_check(shown, file, options))]
+    options = Options(tools=tools or None, mcp=mcp, policy=policy)
+    seen: set[Path] = set()
+    found = [d for file in files for d in asyncio.run(_check(shown, file, options, seen))]
     for diagnostic in found if not as_json else ():
         shown.out(diagnostic.render(shown.language))
     errors = sum(d.severity is Severity.ERROR for d in found)
@@ -52,14 +58,27 @@ def check_(
     return ExitCode.INVALID if errors else ExitCode.OK
 
 
-async def _check(shown: Terminal, file: Path, options: Options) -> list[Diagnostic]:
+async def _check(shown: Terminal, file: Path, options: Options, seen: set[Path]) -> list[Diagnostic]:
+    """What is wrong with a procedure, and odd about the policy beside it, unless that was `seen` before."""
     project = find_project(file, options)
-    try:
-        document = read(file)
-    except ProcedureError as error:
-        return diagnostics_of(error)
     if not project.tools and project.mcp is None:
         shown.say(shown.text(_NO_TOOLS).format(file))
-        return check(document, None)
+        return [*_procedure(file, None), *_policy(project, None, seen)]
     async with open_tools(project) as catalogue:
-        return check(document, await catalogue.specs())
+        specs = await catalogue.specs()
+        return [*_procedure(file, specs), *_policy(project, specs, seen)]
+
+
+def _procedure(file: Path, specs: Mapping[str, ToolSpec] | None) -> list[Diagnostic]:
+    try:
+        return check(read(file), specs)
+    except ProcedureError as error:
+        return diagnostics_of(error)
+
+
+def _policy(project: Project, specs: Mapping[str, ToolSpec] | None, seen: set[Path]) -> list[Diagnostic]:
+    if project.policy is None or project.policy in seen:
+        return []
+    seen.add(project.policy)
+    policy, file = read_policy(project.policy)
+    return check_policy(policy, file, specs)

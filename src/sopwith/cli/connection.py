@@ -18,7 +18,7 @@ from sopwith.errors import ProcedureError, Text, UserError
 from sopwith.guard.alert import AlertSink, Webhook, log_alert
 from sopwith.guard.budget import Budgets
 from sopwith.guard.permit import Policy
-from sopwith.guard.policy_file import open_policy
+from sopwith.guard.policy_file import PolicyFile, open_policy
 from sopwith.guard.price import Prices
 from sopwith.guard.redact_rules import RedactRules
 from sopwith.guard.screen import Screen
@@ -110,13 +110,17 @@ def guards_of(project: Project) -> Guards:
     """
     guards = Guards(Policy(), Screen(), RedactRules(), Budgets())
     if project.policy is not None:
-        file = open_policy(project.policy)
-        guards = Guards(Policy.of(file), Screen.of(file), RedactRules.of(file), Budgets.of(file))
+        guards = _guards_in(open_policy(project.policy))
     if project.allow:
         policy = guards.policy
-        policy = Policy(policy.rules, allow_writes=(*policy.allow_writes, *project.allow))
+        allowed = (*policy.allow_writes, *project.allow)
+        policy = Policy(policy.rules, allow_writes=allowed, people=policy.people)
         guards = replace(guards, policy=policy)
     return replace(guards, budgets=guards.budgets.within(project.settings.budget))
+
+
+def _guards_in(file: PolicyFile) -> Guards:
+    return Guards(Policy.of(file), Screen.of(file), RedactRules.of(file), Budgets.of(file))
 
 
 def heads_of(settings: Settings) -> Heads | None:
@@ -131,6 +135,12 @@ def alerts_of(settings: Settings) -> list[AlertSink]:
     """Where alerts go. Raises `UserError` for what is neither `log` nor a URL."""
     key = os.environ.get("SOPWITH_ALERT_KEY")
     return [log_alert if name == "log" else Webhook(name, key) for name in settings.alerts]
+
+
+def read_policy(path: Path) -> tuple[Policy, PolicyFile]:
+    """The rules for calls in a policy file, and the file. Raises `PolicyError` for what is wrong anywhere in it."""
+    file = open_policy(path)
+    return _guards_in(file).policy, file
 
 
 @dataclass(slots=True)

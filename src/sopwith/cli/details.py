@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sopwith.cli.columns import cut
-from sopwith.cli.record import Record
+from sopwith.cli.record import VOID, Record
 from sopwith.errors import Text
 from sopwith.ir.event import (
     AlertRaised,
@@ -79,6 +79,7 @@ _UNKNOWN = Text("unknown whether it has acted", "无法确定是否已执行")
 _HAPPENED = Text("{} has acted", "{} 已执行")
 _NOT_HAPPENED = Text("{} has not acted", "{} 未执行")
 _STILL_UNKNOWN = Text("{}: still unknown whether it has acted", "{}：仍无法确定是否已执行")
+_STUBBED = Text("made up, not called (dry run)", "虚构的结果，未调用（试运行）")
 _OVERRULED = Text("overruled: {}", "已覆盖模型的取值：{}")
 _TOKENS = Text("{} read, {} cached, {} written, {} ms", "读入 {}，缓存 {}，生成 {}，{} 毫秒")
 
@@ -142,7 +143,8 @@ def _proposed(body: CallProposed, language: str) -> _Said:
 
 
 def _judged(body: CallJudged, language: str) -> _Said:
-    return "judged", f"{body.verdict}, {body.rule}"
+    void = f"  · {VOID[body.void].in_(language)}" if body.void else ""
+    return "judged", f"{body.verdict}, {body.rule}{void}"
 
 
 def _started(body: CallStarted, language: str) -> _Said:
@@ -154,7 +156,8 @@ def _finished(body: CallFinished, language: str) -> _Said:
         return "result", _UNKNOWN.in_(language)
     if body.error is not None:
         return "error", f"{body.error.code}: {body.error.message}  · {body.ms} ms"
-    return "result", f"{body.name} = {_value(body.value, body.size)}  · {body.ms} ms"
+    more = _STUBBED.in_(language) if body.stubbed else f"{body.ms} ms"
+    return "result", f"{body.name} = {_value(body.value, body.size)}  · {more}"
 
 
 def _stored(body: ValueStored, language: str) -> _Said:
@@ -172,7 +175,8 @@ def _asked(body: HumanAsked, language: str) -> _Said:
 
 
 def _answered(body: HumanAnswered, language: str) -> _Said:
-    return "answered", f"{body.by}: {as_text(body.answer)}"
+    why = f"  · {body.why}" if body.why else ""
+    return "answered", f"{body.by}: {as_text(body.answer)}{why}"
 
 
 def _resumed(body: RunResumed, language: str) -> _Said:

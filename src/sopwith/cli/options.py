@@ -10,12 +10,14 @@ import typer
 ProcedureFile = Annotated[
     Path, typer.Argument(metavar="PROCEDURE", help="The file of the procedure. 流程文件")
 ]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning. 运行编号")]
 Tools = Annotated[
     list[Path] | None, typer.Option("--tools", metavar="FILE.py", help="Python files with tools. 工具文件")
 ]
 Mcp = Annotated[
     Path | None, typer.Option("--mcp", metavar="FILE.json", help="MCP servers (mcpServers). MCP 服务器配置")
 ]
+PolicyArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The file of the policy. 策略文件")]
 PolicyFile = Annotated[Path | None, typer.Option("--policy", metavar="FILE", help="The policy. 策略文件")]
 PriceFile = Annotated[
     Path | None, typer.Option("--prices", metavar="FILE", help="Prices of models. 价格文件")
@@ -71,6 +73,9 @@ Reveal = Annotated[
     bool, typer.Option("--reveal", help="Print true values in the place of placeholders. 输出真实值")
 ]
 Lang = Annotated[str, typer.Option("--lang", metavar="en|zh", help="Language of messages. 消息语言")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Call only tools that read; make up other results. 试运行")
+]
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers. 回答者")]
 
 

@@ -63,15 +63,18 @@ class Project:
         return self.settings.model
 
 
-def find_project(procedure: Path, options: Options, allow: Sequence[str] = ()) -> Project:
-    """The project of a procedure: what was given, else what lies beside it. Raises `UserError` for a missing file."""
-    if not procedure.is_file():
-        raise _missing(procedure)
-    folder = procedure.resolve().parent
+def find_project(file: Path, options: Options, allow: Sequence[str] = ()) -> Project:
+    """The project of a file, which is a procedure or lies beside one: what was given, else what is found there.
+
+    Raises `UserError` for a missing file.
+    """
+    if not file.is_file():
+        raise _missing(file)
+    folder = file.resolve().parent
     settings = load_settings(folder, options.given())
     tools = settings.tools if settings.tools is not None else _there(folder / TOOLS)
     project = Project(
-        procedure=procedure.resolve(),
+        procedure=file.resolve(),
         tools=tuple(path.absolute() for path in tools),
         mcp=_file(settings.mcp, folder / MCP),
         policy=_file(settings.policy, folder / POLICY),

@@ -64,6 +64,13 @@ _APPROVAL = Text("{} waits for approval", "{} 等待批准")
 _ANSWERED = Text("{}: {}", "{}：{}")
 _APPROVED = Text("approved by {}", "{} 已批准")
 _REFUSED_BY = Text("refused by {}", "{} 不批准")
+VOID = {
+    "expired": Text("the approval had expired", "批准已过期"),
+    "changed": Text("the approval was for something else", "批准的内容已改变"),
+}
+"""Why an approval does not hold."""
+_STUBBED = Text("{} (dry)", "{}（未调用）")
+_STUBBED_ASKED = Text("{} (dry), would ask: {}", "{}（未调用），需批准：{}")
 _LATE = Text("longer than {:g} s", "超过 {:g} 秒")
 _UNKNOWN = Text("outcome unknown", "结果未知")
 _NOT_DONE = Text("has not acted", "未执行")
@@ -93,6 +100,10 @@ class Record:
     asked: str = ""
     """What a person was asked and has not answered."""
     approval: bool = False
+    wanted: int = 1
+    """How many people have still to agree."""
+    rule: str = ""
+    """The rule that asks for leave to make the call at hand."""
     end: str | None = None
 
     @property
@@ -207,6 +218,9 @@ def _proposed(record: Record, event: Event, body: CallProposed, language: str) -
 
 
 def _judged(record: Record, event: Event, body: CallJudged, language: str) -> None:
+    record.rule = body.rule if body.verdict == "ask" else ""
+    if body.void is not None:
+        record.add(VOID[body.void].in_(language))
     if body.verdict == "deny":
         record.add(f"{record.tool} ✗ {_DENIED.in_(language).format(body.rule)}", good=False)
 
@@ -217,6 +231,9 @@ def _called(record: Record, event: Event, body: CallFinished, language: str) -> 
         record.add(f"{record.tool} ? {_UNKNOWN.in_(language)}", good=False)
     elif body.error is not None:
         record.add(f"{record.tool} ✗ {body.error.code}", good=False)
+    elif body.stubbed:
+        said = _STUBBED if not record.rule else _STUBBED_ASKED
+        record.add(said.in_(language).format(record.tool, record.rule))
     else:
         record.good = True  # an earlier attempt may have failed
         record.add(f"{record.tool} ✓")
@@ -262,12 +279,16 @@ def _failed(record: Record, event: Event, body: StepFailed, language: str) -> No
 def _asked(record: Record, event: Event, body: HumanAsked, language: str) -> None:
     record.approval = body.what == "approval"
     asked = _APPROVAL.in_(language).format(record.tool) if record.approval else _ASKED.in_(language)
+    record.wanted = body.count
     record.asked = asked if record.approval else asked.format(short(body.question))
 
 
 def _answered(record: Record, event: Event, body: HumanAnswered, language: str) -> None:
-    _woken(record, event, body, language)
-    record.asked = ""
+    partly = record.approval and body.answer is True and record.wanted > 1
+    record.wanted -= 1
+    if not partly:
+        _woken(record, event, body, language)
+        record.asked = ""
     if not record.approval:
         record.add(_ANSWERED.in_(language).format(body.by, short(body.answer)))
     else:

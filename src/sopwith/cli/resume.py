@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -23,17 +25,19 @@ from sopwith.cli.options import (
     PolicyFile,
     PriceFile,
     Reveal,
+    RunId,
     Tools,
     new_verb,
 )
 from sopwith.cli.project import Options, Project, remembered
 from sopwith.cli.run import unusual
-from sopwith.cli.session import Session, question, user
+from sopwith.cli.session import Session, question
 from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import terminal
 from sopwith.errors import Text, UserError
 from sopwith.ir.event import Event
 from sopwith.lang.machine import Machine
+from sopwith.run.engine import Engine
 from sopwith.run.fold import fold_all
 from sopwith.run.run import Run
 from sopwith.run.state import State
@@ -44,7 +48,7 @@ verb = new_verb()
 @verb.command()
 def resume(
     context: typer.Context,
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning. 运行编号")],
+    run: RunId,
     answer: Answers = None,
     by: By = "",
     reveal: Reveal = False,
@@ -62,15 +66,45 @@ def resume(
 
     继续一个等待回答、或进程已结束的运行；不会重复执行写操作。
     """
-    settings = load_settings(Path.cwd(), {"data": data})
-    options = Options(model, settings.data, tools or None, mcp, policy, prices)
-    session = Session(terminal(context), asyncio.Runner(), list(answer or ()), as_lines, by, reveal)
+    options = Options(model, data, tools or None, mcp, policy, prices)
+    return take_up(context, run, options, _resume, by=by, answers=answer or (), lines=as_lines, reveal=reveal)
+
+
+async def _resume(engine: Engine, session: Session, state: State, events: list[Event]) -> Run:
+    if not _asks(state):
+        return await engine.resume(session.run_id, by=session.who)
+    if not session.answers:
+        # Nothing to go on with yet: the question is put again.
+        return Run(state, events, None, question(events).question)
+    given = read_answer(session.answers.pop(0), question(events).answer_schema or {})
+    return await engine.resume(session.run_id, answer=given, answered=True, by=session.who)
+
+
+Act = Callable[[Engine, Session, State, list[Event]], Coroutine[Any, Any, Run]]
+"""How a run is taken up: what the engine is asked to do first."""
+
+
+def take_up(
+    context: typer.Context,
+    run: str,
+    options: Options,
+    act: Act,
+    *,
+    by: str = "",
+    answers: Sequence[str] = (),
+    lines: bool = False,
+    reveal: bool = False,
+) -> ExitCode:
+    """Open what a stored run needs, take it up with `act`, and drive it. `run` is its id, or the beginning of it."""
+    settings = load_settings(Path.cwd(), {"data": options.data})
+    options = replace(options, data=settings.data)
+    session = Session(terminal(context), asyncio.Runner(), list(answers), lines, by, reveal)
     session.shown_data = unusual(settings.data)
     with session.runner:
         name, events, machine = session.runner.run(_find(settings.data, run))
         session.run_id = name
         session.began = True
-        return _go_on(session, _project(options, name), events, machine)
+        return _go_on(session, _project(options, name), events, machine, act)
 
 
 async def _find(data: Path, wanted: str) -> tuple[str, list[Event], Machine]:
@@ -102,7 +136,7 @@ def _project(options: Options, run: str) -> Project:
     )
 
 
-def _go_on(session: Session, project: Project, events: list[Event], machine: Machine) -> ExitCode:
+def _go_on(session: Session, project: Project, events: list[Event], machine: Machine, act: Act) -> ExitCode:
     state = fold_all(events)
     if state.outcome is not None:
         raise UserError(
@@ -117,14 +151,7 @@ def _go_on(session: Session, project: Project, events: list[Event], machine: Mac
     )
 
     async def begin() -> Run:
-        engine = connection.engine
-        if not _asks(state):
-            return await engine.resume(session.run_id, by=session.by or user())
-        if not session.answers:
-            # Nothing to go on with yet: the question is put again.
-            return Run(state, events, None, question(events).question)
-        given = read_answer(session.answers.pop(0), question(events).answer_schema or {})
-        return await engine.resume(session.run_id, answer=given, answered=True, by=session.by or user())
+        return await act(connection.engine, session, state, events)
 
     return session.drive(connection, session.terminal.language, begin)
 

@@ -23,6 +23,7 @@ from sopwith.cli.options import (
     AsLines,
     By,
     Data,
+    DryRun,
     HeldGrip,
     Inputs,
     InputsFile,
@@ -86,6 +87,7 @@ def run(
     budget_model_calls: ModelLimit = None,
     budget_tool_calls: ToolLimit = None,
     budget_seconds: TimeLimit = None,
+    dry_run: DryRun = False,
     answer: Answers = None,
     by: By = "",
     reveal: Reveal = False,
@@ -112,6 +114,7 @@ def run(
         request=_request(request, request_file, bool(inputs or inputs_file)),
         inputs=_inputs(document.procedure, inputs or (), inputs_file),
         grip=None if grip is None else Grip(grip),
+        dry_run=dry_run,
     )
     session = Session(terminal(context), asyncio.Runner(), list(answer or ()), as_lines, by, reveal)
     return start(session, project, document, asked)
@@ -124,6 +127,7 @@ class Asked:
     request: str
     inputs: Mapping[str, Json]
     grip: Grip | None
+    dry_run: bool = False
 
 
 def start(session: Session, project: Project, document: Document, asked: Asked) -> ExitCode:
@@ -146,6 +150,7 @@ def start(session: Session, project: Project, document: Document, asked: Asked) 
                 inputs=asked.inputs,
                 grip=asked.grip,
                 run_id=session.run_id,
+                dry_run=asked.dry_run,
             )
 
         return session.drive(connection, session.terminal.language, begin)

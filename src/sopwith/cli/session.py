@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sopwith.cli.answer import ask_at, expected, read_answer
+from sopwith.cli.approvals import who_may
 from sopwith.cli.connection import Connection
 from sopwith.cli.exit_code import ExitCode, of_status
 from sopwith.cli.money import dollars
 from sopwith.cli.progress import Progress
 from sopwith.cli.terminal import Terminal
 from sopwith.errors import SopwithError, Text
-from sopwith.ir.event import Event, HumanAsked, Outcome, event_json
+from sopwith.ir.event import CallJudged, Event, HumanAsked, Outcome, event_json
 from sopwith.ir.value import Json
 from sopwith.models.local import LocalModel
 from sopwith.run.run import Run
 from sopwith.run.state import State
+from sopwith.run.waiting import waiting_of
 
 T = TypeVar("T")
 
@@ -30,6 +32,18 @@ _WAITS = Text("the run waits for an answer: {}", "运行在等待回答：{}")
 _ANSWER_WITH = Text(
     "answer ({}): sopwith resume {} --answer …{}", "回答（{}）：sopwith resume {} --answer …{}"
 )
+_APPROVE_WITH = Text(
+    "approve: sopwith approve {0} --by NAME{1}, or refuse: sopwith deny {0} --by NAME --why …{1}",
+    "批准：sopwith approve {0} --by 姓名{1}，或拒绝：sopwith deny {0} --by 姓名 --why …{1}",
+)
+_VOID = {
+    "expired": Text("the approval had expired: it is asked for again", "批准已过期，需重新批准"),
+    "changed": Text(
+        "what was approved, or the rule, has changed: it is asked for again",
+        "批准的内容或规则已改变，需重新批准",
+    ),
+}
+_DRY = Text("DRY RUN (nothing was written): {}", "试运行（没有执行任何写操作）：{}")
 _LOOK = Text("run {}{} · look: sopwith trace {}{}", "运行 {}{} · 查看：sopwith trace {}{}")
 _STOPPED = Text("interrupted; go on with: sopwith resume {}{}", "已中断；继续运行：sopwith resume {}{}")
 _NOTHING = Text("interrupted before the run began", "在运行开始之前被中断")
@@ -64,6 +78,11 @@ class Session:
     earlier: Sequence[Event] = ()
     """What the log holds of a run that is taken up again."""
 
+    @property
+    def who(self) -> str:
+        """Who answers."""
+        return self.by or user()
+
     def drive(
         self, connection: Connection, language: str, start: Callable[[], Coroutine[Any, Any, Run]]
     ) -> ExitCode:
@@ -83,9 +102,7 @@ class Session:
                 answer = self._answer(run)
                 if answer is None:
                     break
-                resumed = connection.engine.resume(
-                    run.id, answer=answer[0], answered=True, by=self.by or user()
-                )
+                resumed = connection.engine.resume(run.id, answer=answer[0], answered=True, by=self.who)
                 run = self.runner.run(resumed)
             return self._report(run, connection)
         except KeyboardInterrupt:
@@ -142,16 +159,27 @@ class Session:
         if self.terminal.json:
             self.terminal.document(self._document(run, connection.machine.numbers))
         elif not self.lines and (outcome := self._outcome(run)) is not None:
-            self._print_outcome(outcome)
+            self._print_outcome(outcome, run.state.dry_run)
         elif not self.lines:
-            asked = question(run.events)
-            self.terminal.say("\n" + self.terminal.text(_WAITS).format(self._question(run)))
-            wanted = self.terminal.text(expected(asked.answer_schema or {}))
-            text = self.terminal.text(_ANSWER_WITH)
-            self.terminal.say(text.format(wanted, run.id, self._data_option()))
+            self._say_how_to_answer(run)
         cost = f" · {dollars(run.state.money)}" if run.state.money else ""
         self.terminal.say(self.terminal.text(_LOOK).format(run.id, cost, run.id, self._data_option()))
         return of_status(run.status)
+
+    def _say_how_to_answer(self, run: Run) -> None:
+        """The question that stays open, who may answer it, and how."""
+        asked, waits = question(run.events), waiting_of(run.events)
+        void = next((e.body.void for e in reversed(run.events) if isinstance(e.body, CallJudged)), None)
+        if waits is not None and void is not None:
+            self.terminal.say("\n" + self.terminal.text(_VOID[void]))
+        self.terminal.say("\n" + self.terminal.text(_WAITS).format(self._question(run)))
+        if waits is None:
+            wanted = self.terminal.text(expected(asked.answer_schema or {}))
+            text = self.terminal.text(_ANSWER_WITH)
+            self.terminal.say(text.format(wanted, run.id, self._data_option()))
+            return
+        self.terminal.say(who_may(self.terminal, waits))
+        self.terminal.say(self.terminal.text(_APPROVE_WITH).format(run.id, self._data_option()))
 
     def _document(self, run: Run, numbers: Any) -> dict[str, Any]:
         """A run as the one document of `--json`."""
@@ -161,6 +189,7 @@ class Session:
         return {
             "run": run.id,
             "status": run.status,
+            "dry_run": state.dry_run,
             "procedure": state.procedure_id,
             "path": [
                 {"step": v.step, "visit": v.visit, "number": numbers.get(v.step, ""), "by": v.by}
@@ -177,14 +206,15 @@ class Session:
     def _data_option(self) -> str:
         return f" --data {self.shown_data}" if self.shown_data is not None else ""
 
-    def _print_outcome(self, outcome: Outcome) -> None:
+    def _print_outcome(self, outcome: Outcome, dry: bool) -> None:
         self.terminal.say("")
         if outcome.answer is not None:
             self.terminal.out(outcome.answer)
         if outcome.output is not None:
             self.terminal.out(json.dumps(outcome.output, ensure_ascii=False))
         reason = f": {outcome.packet.reason}" if outcome.packet is not None else ""
-        self.terminal.say(self.terminal.text(_ENDS[outcome.kind]) + reason)
+        end = self.terminal.text(_ENDS[outcome.kind]) + reason
+        self.terminal.say(self.terminal.text(_DRY).format(end) if dry else end)
 
 
 def question(events: Sequence[Event]) -> HumanAsked:

@@ -49,6 +49,7 @@ _USED = Text(
     "模型调用 {} 次，{} tokens（读入 {}，缓存 {}，生成 {}），工具调用 {} 次，{:.1f} 秒",
 )
 _UNPRICED = Text(", at a price that is not known", "，价格未知")
+_DRY = Text("DRY RUN", "试运行")
 _PATH = Text("path", "经过")
 _STATE = Text("state", "状态视图")
 _OUTCOME = Text("outcome", "结局")
@@ -136,6 +137,7 @@ def trace_json(found: Trace) -> dict[str, Json]:
     return {
         "run": state.run,
         "status": state.status,
+        "dry_run": state.dry_run,
         "procedure": state.procedure_id,
         "hash": found.machine.hash,
         "model": found.model,
@@ -194,7 +196,7 @@ def _head(shown: Terminal, found: Trace) -> list[tuple[str, str]]:
     return [
         ("run", f"{state.run}  {local_time(state.started_at)}"),
         ("procedure", f"{state.procedure_id}  {found.machine.grip}  {found.machine.hash[:12]}"),
-        ("status", state.status),
+        ("status", f"{state.status}  {shown.text(_DRY)}" if state.dry_run else state.status),
         ("for", f"{state.principal.id}{roles}"),
         ("model", found.model),
         ("request", short(state.request, 100)),

@@ -46,6 +46,16 @@ class Rule(BaseModel):
     approval: Terms | None = None
 
 
+def fits(name: str, pattern: str) -> bool:
+    """Whether the name of a tool fits a pattern (`hr.*`). Case counts."""
+    return fnmatchcase(name, pattern)
+
+
+def fits_any(name: str, patterns: Iterable[str]) -> bool:
+    """Whether the name of a tool fits one of the patterns."""
+    return any(fits(name, pattern) for pattern in patterns)
+
+
 class Judgement(NamedTuple):
     """What the policy says about a call, and the id of the rule that decided."""
 
@@ -146,7 +156,7 @@ class Policy:
             if condition is None:
                 return Judgement(rule.verdict, rule.id)
             if scope is None:
-                scope = _scope(facts)
+                scope = scope_of(facts)
             try:
                 holds = condition.evaluate(scope)
             except ExpressionError:
@@ -155,7 +165,7 @@ class Policy:
                 return Judgement(rule.verdict, rule.id)
             if holds is not False:
                 return Judgement("deny", rule.id)
-        if tool.effect is not Effect.READ and any(fnmatchcase(tool.name, name) for name in self.allow_writes):
+        if tool.effect is not Effect.READ and fits_any(tool.name, self.allow_writes):
             return Judgement("allow", "allow_writes")
         return _DEFAULTS[tool.effect]
 
@@ -179,7 +189,7 @@ class Policy:
         return tuple(
             (rule, self.conditions.get(rule.id))
             for rule in self.rules
-            if (not rule.tool or any(fnmatchcase(tool.name, name) for name in rule.tool))
+            if (not rule.tool or fits_any(tool.name, rule.tool))
             and (not rule.effect or tool.effect in rule.effect)
         )
 
@@ -240,7 +250,8 @@ def _refuse(index: int, message: Text, hint: Text) -> None:
     raise PolicyError(Text(f"rules[{index}]: {message.en}", f"rules[{index}]：{message.zh}"), hint)
 
 
-def _scope(facts: CallFacts) -> dict[str, Json]:
+def scope_of(facts: CallFacts) -> dict[str, Json]:
+    """What a condition sees of a call."""
     tool, principal = facts.tool, facts.principal
     return {
         "principal": {"id": principal.id, "roles": list(principal.roles)},

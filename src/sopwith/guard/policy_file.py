@@ -26,10 +26,15 @@ _Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """A file that was read: its sections, and where its parts stand."""
+    """A file that was read: its content, and where the parts of it stand."""
 
     file: str
-    sections: dict[str, Json]
+    data: Json
+
+    @property
+    def sections(self) -> dict[str, Json]:
+        """The content by section; none where it is no mapping."""
+        return cast("dict[str, Json]", self.data) if isinstance(self.data, dict) else {}
 
     def refuse(self, path: _Path, message: Text, hint: Text = NO_HINT) -> NoReturn:
         """Raise the `PolicyError` for what is wrong at `path`, with its line and column."""
@@ -70,7 +75,7 @@ class PolicyFile:
 
     def place(self, path: _Path) -> Place:
         """Where the part at `path` stands, or the nearest part around it that is there."""
-        at: Any = self.sections
+        at: Any = self.data
         line, column = 0, 0
         for part in path:
             marks = getattr(at, "lc", None)
@@ -86,10 +91,9 @@ def open_policy(source: str | Path) -> PolicyFile:
 
     Raises `PolicyError` for what is not a mapping of `SECTIONS`, with the place and the remedy.
     """
-    text, file = _text(source)
     listed = ", ".join(SECTIONS)
     hint = Text(f"a policy file holds: {listed}", f"策略文件可包含：{listed}")
-    read = _mapping(text, file, hint)
+    read = open_mapping(source, hint)
     for name in read.sections:
         if name not in SECTIONS:
             read.refuse((name,), Text("unknown section", "未知的部分"), hint)
@@ -98,13 +102,8 @@ def open_policy(source: str | Path) -> PolicyFile:
 
 def open_mapping(source: str | Path, hint: Text = NO_HINT) -> PolicyFile:
     """Read a file, or the text itself, that is a mapping with keys of any name. `hint` says what it holds."""
-    return _mapping(*_text(source), hint)
-
-
-def _mapping(text: str, file: str, hint: Text) -> PolicyFile:
-    data = _load(text, file)
-    read = PolicyFile(file, cast("dict[str, Json]", data) if isinstance(data, dict) else {})
-    if data is not None and not isinstance(data, dict):
+    read = open_data(source)
+    if read.data is not None and not isinstance(read.data, dict):
         read.refuse((), Text("this is not a mapping", "这不是映射"), hint)
     return read
 
@@ -126,9 +125,10 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return found
 
 
-def listed(value: object) -> object:
-    """One text as a list of one."""
-    return [value] if isinstance(value, str) else value
+def open_data(source: str | Path) -> PolicyFile:
+    """Read YAML of any shape, as `open_policy` does."""
+    text, file = _text(source)
+    return PolicyFile(file, cast("Json", _load(text, file)))
 
 
 def _load(text: str, file: str) -> object:

@@ -9,8 +9,9 @@ from typing import Annotated, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from sopwith.guard.policy_file import PolicyFile, compiled, listed, open_policy
+from sopwith.guard.policy_file import PolicyFile, compiled, open_policy
 from sopwith.guard.secret import SecretRule, name_rule
+from sopwith.ir.approval import listed
 from sopwith.ir.procedure import Input
 from sopwith.ir.value import Json
 

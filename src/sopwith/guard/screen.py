@@ -13,7 +13,8 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from sopwith.errors import PolicyError, Text
-from sopwith.guard.policy_file import PolicyFile, compiled, listed, open_policy
+from sopwith.guard.policy_file import PolicyFile, compiled, open_policy
+from sopwith.ir.approval import listed
 
 MAX_LENGTH = 100_000
 """How many characters a request may have where a policy does not say."""

@@ -31,8 +31,8 @@ class Place(BaseModel):
 
 
 class Diagnostic(BaseModel):
-    """One problem: a stable `code` (SW1xx reading, SW2xx graph, SW3xx names and types, SW4xx tools), its place,
-    the sentence and the remedy. `step` is the id of the step it is about, where there is one."""
+    """One problem: a stable `code` (SW1xx reading, SW2xx graph, SW3xx names and types, SW4xx tools,
+    SW6xx policies), its place, the sentence and the remedy. `step` is the id of the step it is about, if any."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

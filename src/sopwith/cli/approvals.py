@@ -1,0 +1,80 @@
+"""`sopwith approvals`: the calls that wait for somebody's leave."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+
+from sopwith.cli.columns import cut
+from sopwith.cli.connection import open_log
+from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.options import AsJson, Data, Lang, new_verb
+from sopwith.cli.runs import local_time
+from sopwith.cli.settings import load_settings
+from sopwith.cli.terminal import Terminal, terminal
+from sopwith.errors import Text
+from sopwith.run.preview import as_text
+from sopwith.run.waiting import Waiting, waiting
+
+verb = new_verb()
+
+CELLS = 120
+_NONE = Text("nothing waits for an approval", "没有等待批准的调用")
+_RULE = Text("rule: {}", "规则：{}")
+_SINCE = Text("since {}", "自 {} 起等待")
+_UNTIL = Text("until {}", "有效期至 {}")
+_ANYBODY = Text("who may: anybody", "可批准者：任何人")
+_ROLES = Text("who may: {}", "可批准者：{}")
+_COUNT = Text("{} different people", "需 {} 位不同的人")
+_GIVEN = Text("approved so far by {}", "已批准：{}")
+_NOT = Text("not {}", "{} 除外")
+
+
+@verb.command()
+def approvals(context: typer.Context, data: Data = None, as_json: AsJson = False, lang: Lang = "") -> int:
+    """List the calls that wait for somebody's leave: what, for whom, by which rule, since when and until when.
+
+    列出等待批准的调用：内容、主体、规则、起止时间。
+    """
+    shown = terminal(context)
+    settings = load_settings(Path.cwd(), {"data": data})
+    found = asyncio.run(_waiting(settings.data))
+    if as_json:
+        shown.document([asdict(each) | {"principal": each.principal.model_dump()} for each in found])
+    elif not found:
+        shown.say(_NONE)
+    for each in () if as_json else found:
+        _print(shown, each)
+    return ExitCode.OK
+
+
+async def _waiting(data: Path) -> list[Waiting]:
+    log = open_log(data)
+    try:
+        return await waiting(log)
+    finally:
+        await log.close()
+
+
+def _print(shown: Terminal, each: Waiting) -> None:
+    times = [shown.text(_SINCE).format(local_time(each.since))]
+    if each.until is not None:
+        times.append(shown.text(_UNTIL).format(local_time(each.until)))
+    shown.out(f"{each.run}  {each.procedure}  {each.step}  {', '.join(times)}")
+    shown.out("    " + cut(f"{each.tool} {as_text(dict(each.arguments))}", CELLS - 4))
+    shown.out(f"    {shown.text(_RULE).format(each.rule)}  · {who_may(shown, each)}")
+
+
+def who_may(shown: Terminal, each: Waiting) -> str:
+    """Who may give leave, how many of them, and who has, in one line."""
+    said = [shown.text(_ROLES).format(", ".join(each.roles)) if each.roles else shown.text(_ANYBODY)]
+    if each.four_eyes:
+        said.append(shown.text(_NOT).format(each.principal.id))
+    if each.count > 1:
+        said.append(shown.text(_COUNT).format(each.count))
+    if each.given:
+        said.append(shown.text(_GIVEN).format(", ".join(each.given)))
+    return ", ".join(said)

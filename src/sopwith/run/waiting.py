@@ -1,0 +1,67 @@
+"""What waits for a person's leave, read from the log."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sopwith.ir.event import Event, HumanAsked, Principal
+from sopwith.ir.value import Json
+from sopwith.log.port import Log
+from sopwith.run.fold import fold_all
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A call that waits for leave. Text and `arguments` hold placeholders; times are µs since 1970.
+
+    `given` are those who have agreed so far, of `count`; `principal` is whom the run acts for, and who may not approve
+    where `four_eyes` are wanted. After `until` it has to be asked for anew.
+    """
+
+    run: str
+    procedure: str
+    step: str
+    tool: str
+    arguments: Mapping[str, Json]
+    rule: str | None
+    roles: tuple[str, ...]
+    count: int
+    given: tuple[str, ...]
+    four_eyes: bool
+    principal: Principal
+    since: int
+    until: int | None
+
+
+def waiting_of(events: Sequence[Event]) -> Waiting | None:
+    """What the run of these events waits for leave to do; None where it waits for nothing of the kind."""
+    state = fold_all(events)
+    cursor = state.cursor
+    if state.outcome is not None or cursor is None or cursor.question != "approval":
+        return None
+    asked = next(event for event in reversed(events) if isinstance(event.body, HumanAsked))
+    body: HumanAsked = asked.body
+    return Waiting(
+        run=state.run,
+        procedure=state.procedure_id,
+        step=cursor.instance,
+        tool=cursor.tool or "",
+        arguments=cursor.arguments or {},
+        rule=body.rule,
+        roles=body.roles,
+        count=body.count,
+        given=tuple(vote.by for vote in cursor.votes),
+        four_eyes=body.four_eyes,
+        principal=state.principal,
+        since=asked.at,
+        until=body.expires_at,
+    )
+
+
+async def waiting(log: Log) -> list[Waiting]:
+    """All calls of a log that wait for leave, those that have waited longest first."""
+    suspended = [row.run for row in await log.runs(sys.maxsize) if row.status == "suspended"]
+    found = [waiting_of(await log.read(run)) for run in suspended]
+    return sorted((each for each in found if each is not None), key=lambda each: each.since)
