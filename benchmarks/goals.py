@@ -23,6 +23,8 @@ class Goal:
         return f"≥ {self.at_least:g}" if self.at_least is not None else f"≤ {self.at_most:g}"
 
 
+NONE = Goal(at_least=0, at_most=0)
+
 # The ratios of CPU are those of sides that commit at every step alike; batched ones have other names, and no goal.
 GOALS: dict[str, Goal] = {
     "category_accuracy_strict": Goal(at_least=0.85),
@@ -33,4 +35,15 @@ GOALS: dict[str, Goal] = {
     "cpu_times_bare_loop": Goal(at_most=8),
     "bytes_per_step_200_over_20": Goal(at_most=1.2),
     "import_ms": Goal(at_most=300),
+    "kills": Goal(at_least=1_000),
+    "kills_in_window": Goal(at_least=300),
+    "effects_lost": NONE,
+    "effects_twice": NONE,
+    "unknown_unhandled": NONE,
+    "needless_unknown": NONE,
+    "naive_effects_twice": Goal(at_least=1),
+    "appends_lost": NONE,
+    "lock_errors": NONE,
+    "driven_twice": NONE,
+    "guards_cpu_ratio": Goal(at_most=2),
 }

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from tests.log.stores import started
 from tests.run.desk import Shop, desk
 
 from sopwith import Engine, Event, MemoryLog, tool
 from sopwith.errors import LogError, Text
+from sopwith.ir.event import CallStarted
+from sopwith.ir.tool import Effect
 from sopwith.models.port import ModelReply, ModelRequest
-from sopwith.run.journal import BATCH, BATCH_SECONDS
+from sopwith.run.journal import BATCH, BATCH_SECONDS, Journal
 
 
 class CountingLog(MemoryLog):
@@ -123,3 +126,43 @@ async def test_a_log_that_stays_full_ends_the_run_with_its_error() -> None:
     (error,) = await asyncio.gather(running, return_exceptions=True)
     assert isinstance(error, LogError)
     assert await log.read("r1") == []
+
+
+class HeldLog(MemoryLog):
+    """A log whose appends wait until they may, and say which events they have synced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free = asyncio.Event()
+        self.waiting = asyncio.Event()
+        self.synced: list[int] = []
+
+    async def append(
+        self,
+        run: str,
+        events: Sequence[Event],
+        blobs: Mapping[str, bytes] | None = None,
+        *,
+        durable: bool = False,
+    ) -> str:
+        """As `Log.append`."""
+        self.waiting.set()
+        await self.free.wait()
+        self.synced += [event.seq for event in events if durable]
+        return await super().append(run, events, blobs, durable=durable)
+
+
+async def test_an_intent_is_synced_also_where_a_flush_without_a_sync_is_ahead_of_it() -> None:
+    log = HeldLog()
+    journal = Journal(log, lambda: 1, [], "r1", "r1")
+    journal.emit(started())
+    first = asyncio.create_task(journal.flush())
+    await log.waiting.wait()
+    second = asyncio.create_task(journal.flush())
+    await asyncio.sleep(0)  # it is next in the queue
+    intent = journal.emit(CallStarted(tool="bank.pay", effect=Effect.WRITE, key="k"))
+    third = asyncio.create_task(journal.flush(durable=True))
+    await asyncio.sleep(0)
+    log.free.set()
+    await asyncio.gather(first, second, third)
+    assert log.synced == [intent]

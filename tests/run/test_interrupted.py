@@ -81,6 +81,39 @@ async def test_an_idempotent_write_that_was_interrupted_is_called_again_with_the
     assert len(keys) == 2 and len(set(keys)) == 1
 
 
+@pytest.mark.parametrize("times", [1, 4])
+async def test_being_cut_off_is_not_held_against_an_idempotent_write(times: int) -> None:
+    keys: list[str] = []
+    arrived = asyncio.Queue[None]()
+
+    @tool(name="depot.pack", effect="write", idempotent=True)
+    async def pack(item: str, *, idempotency_key: str) -> dict[str, bool]:
+        """Pack an item."""
+        keys.append(idempotency_key)
+        if len(keys) <= times:
+            arrived.put_nowait(None)
+            await asyncio.Event().wait()
+        return {"ok": True}
+
+    @tool(name="depot.send", effect="write", idempotent=True)
+    async def send(item: str, *, idempotency_key: str) -> dict[str, bool]:
+        """Send an item."""
+        return {"ok": True}
+
+    engine = Engine(TWO_WRITES, tools=[pack, send], policy=Policy(allow_writes=["depot.*"]))
+    for turn in range(times):
+        running = asyncio.create_task(engine.resume("r1") if turn else engine.run("go", run_id="r1"))
+        async with asyncio.timeout(30):
+            await arrived.get()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    run = await engine.resume("r1")
+    assert run.status == "completed"
+    assert len(keys) == times + 1
+    assert len(set(keys)) == 1
+
+
 async def test_a_run_that_was_taken_up_goes_on_with_its_own_procedure() -> None:
     shop, log = Shop(), MemoryLog()
     asking = desk(shop, log=log, policy=Policy([Rule(id="ask", verdict="ask", tool="shop.refund")]))

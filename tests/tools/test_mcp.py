@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tools.servers import alive, odd
+from tests.tools.servers import alive, odd, until
 
 from sopwith.errors import ToolSourceError, UserError
 from sopwith.ir.tool import Effect, ErrorData
@@ -193,6 +193,18 @@ async def test_a_server_that_hangs_is_replaced(source: McpSource) -> None:
     assert after != before
     await source.close()
     assert not alive(before) and not alive(after)
+
+
+async def test_a_server_that_hangs_in_a_call_that_was_cancelled_is_replaced(
+    source: McpSource, journal: Path
+) -> None:
+    first = await pid_of(source)
+    stalled = asyncio.create_task(source.call("odd.stall", {}, key="k", seconds=None))
+    await until(lambda: "stall" in called(journal))
+    stalled.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await stalled
+    assert await pid_of(source) != first
 
 
 async def test_closing_ends_a_server_that_ignores_signals() -> None:

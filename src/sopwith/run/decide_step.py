@@ -135,8 +135,9 @@ def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, 
     again = StartCall(tool, arguments, proposed=True, attempt=cursor.attempt + 1)
     repeatable = tool.effect is Effect.READ or tool.idempotent
     retry = node.step.retry
+    tries = cursor.attempt - cursor.lost
     if cursor.unknown:
-        if repeatable and cursor.attempt < 1 + (retry.times if retry else 1):
+        if repeatable and tries < 1 + (retry.times if retry else 1):
             return again
         if tool.reconcilable and not cursor.unsure:
             return Reconcile(tool, arguments, cursor.key or "", _name(book, node, state))
@@ -144,7 +145,7 @@ def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, 
     if cursor.error is None:
         return again
     wanted = retry is not None and (not retry.errors or cursor.error.code in retry.errors)
-    if retry is not None and wanted and cursor.attempt <= retry.times:
+    if retry is not None and wanted and tries <= retry.times:
         return again
     return FailStep(cursor.error.model_copy(update={"step": node.step.id}))
 

@@ -7,7 +7,7 @@ import time
 from sopwith.guard.approval import Given, voided
 from sopwith.guard.permit import CallFacts
 from sopwith.ir.approval import NO_TERMS
-from sopwith.ir.event import CallFinished, CallJudged, CallProposed, CallReconciled, CallStarted
+from sopwith.ir.event import CallFinished, CallJudged, CallProposed, CallReconciled, CallStarted, LeaseTaken
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.value import canonical, digest
 from sopwith.run.actor import Actor
@@ -81,6 +81,7 @@ async def perform_call(actor: Actor, decision: PerformCall) -> None:
         return
     if writes:
         await journal.flush(durable=True)
+        await _keep_lease(actor)
     cause = journal.state.cursor.started if journal.state.cursor else None
     seconds = call_seconds(actor.book, journal.state, decision.seconds)
     began = time.perf_counter()
@@ -98,6 +99,18 @@ async def perform_call(actor: Actor, decision: PerformCall) -> None:
         journal.emit(CallFinished(name=decision.name, ms=ms, **stored), cause)
     if writes:
         await journal.flush(durable=True)
+
+
+async def _keep_lease(actor: Actor) -> None:
+    """Ask for the run again where the driver has stood still for as long as its lease, between the intent and here.
+
+    Should somebody else have taken the run, this raises `LogConflict`, and nothing acts.
+    """
+    journal = actor.journal
+    lease = journal.state.lease
+    if lease is not None and actor.around.clock() - journal.state.at >= lease.seconds * 1_000_000:
+        journal.emit(LeaseTaken(driver=lease.driver, seconds=lease.seconds))
+        await journal.flush()
 
 
 def _stub_call(actor: Actor, decision: PerformCall) -> None:

@@ -228,6 +228,7 @@ def _proposed(state: State, event: Event, body: CallProposed) -> None:
         started=None,
         key=None,
         attempt=0,
+        lost=0,
         error=None,
         done=False,
     )
@@ -389,7 +390,7 @@ def _resumed(state: State, event: Event, body: RunResumed) -> None:
         return
     if cursor.started is not None and cursor.effect is not Effect.READ and not state.dry_run:
         _lost(state)
-    _cursor(state, started=None, asked=None)
+    _cursor(state, started=None, asked=None, lost=cursor.lost + (cursor.started is not None))
 
 
 def _timed_out(state: State, event: Event, body: TimeoutPassed) -> None:

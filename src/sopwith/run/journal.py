@@ -56,6 +56,8 @@ class Journal:
         self._known: dict[str, bytes] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._appending = asyncio.Lock()
+        self._sync = False
+        """Somebody waits for what is pending to be synced: whoever appends it next does so."""
         self._late: asyncio.Task[None] | None = None
 
     @property
@@ -131,14 +133,16 @@ class Journal:
 
     async def flush(self, *, durable: bool = False) -> None:
         """Append what is pending. On an error nothing is appended, and nothing is forgotten."""
+        self._sync = self._sync or durable
         async with self._appending:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
             # A copy: while the log waits for its turn, the run may go on.
             events, blobs = self.events[self._appended :], dict(self._blobs)
+            sync, self._sync = self._sync or durable, False
             if events:
-                self.head = await self._log.append(self.run, events, blobs, durable=durable)
+                self.head = await self._log.append(self.run, events, blobs, durable=sync)
                 self._appended += len(events)
                 for name in blobs:
                     del self._blobs[name]

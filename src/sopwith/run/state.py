@@ -83,6 +83,8 @@ class Cursor(_Changed):
     effect: Effect = Effect.READ
     key: str | None = None
     attempt: int = 0
+    lost: int = 0
+    """So many of the attempts were cut off with their driver: those are not held against the tool."""
     unknown: bool = False
     unsure: bool = False
     """The tool was asked whether the call has acted, and does not know."""

@@ -177,6 +177,9 @@ class McpSource:
             connection.question(call)
             told = failed("timeout", f"{spec.name} took longer than {seconds or 0:.3g} s", unknown=writes)
             return replace(told, late=promised(given_up.late, partial(_late, spec)))
+        except asyncio.CancelledError:
+            connection.question(call)
+            raise
         except Exception as error:
             return _failed(spec, error)
         return _result(result, spec)
