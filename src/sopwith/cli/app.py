@@ -29,6 +29,7 @@ VERBS: dict[str, Text] = {
     "show": Text("show a procedure, or exactly what a model would see", "显示流程，或模型将看到的内容"),
     "run": Text("run a procedure on a request", "按流程处理一个请求"),
     "resume": Text("go on with a run: after an answer, or after a crash", "回答之后或崩溃之后继续运行"),
+    "takeover": Text("take over a run that was handed to a person", "接管已转交人工的运行"),
     "cancel": Text("end a run, also one that is being driven", "取消运行，包括正在执行的运行"),
     "approve": Text("give leave for a call that waits for it", "批准一个等待批准的调用"),
     "deny": Text("refuse a call that waits for leave", "拒绝一个等待批准的调用"),

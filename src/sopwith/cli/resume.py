@@ -39,6 +39,7 @@ from sopwith.ir.event import Event
 from sopwith.lang.machine import Machine
 from sopwith.run.engine import Engine
 from sopwith.run.fold import fold_all
+from sopwith.run.operator import TAKEN_FROM
 from sopwith.run.run import Run
 from sopwith.run.state import State
 
@@ -94,8 +95,12 @@ def take_up(
     answers: Sequence[str] = (),
     lines: bool = False,
     reveal: bool = False,
+    ended: bool = False,
 ) -> ExitCode:
-    """Open what a stored run needs, take it up with `act`, and drive it. `run` is its id, or the beginning of it."""
+    """Open what a stored run needs, take it up with `act`, and drive it. `run` is its id, or the beginning of it.
+
+    Where it must not have `ended`, and has, a `UserError` says so before anything is opened.
+    """
     settings = load_settings(Path.cwd(), {"data": options.data})
     options = replace(options, data=settings.data)
     session = Session(terminal(context), asyncio.Runner(), list(answers), lines, by, reveal)
@@ -104,6 +109,8 @@ def take_up(
         name, events, machine = session.runner.run(_find(settings.data, run))
         session.run_id = name
         session.began = True
+        if not ended:
+            _refuse_ended(fold_all(events))
         return _go_on(session, _project(options, name), events, machine, act)
 
 
@@ -136,13 +143,20 @@ def _project(options: Options, run: str) -> Project:
     )
 
 
+def _refuse_ended(state: State) -> None:
+    if state.outcome is None:
+        return
+    hint = Text(f"look: sopwith trace {state.run}", f"查看：sopwith trace {state.run}")
+    if state.outcome.kind in TAKEN_FROM:
+        hint = Text(
+            f"{hint.en}; a person can go on with it: sopwith takeover {state.run} --to STEP",
+            f"{hint.zh}；可由人接管后继续：sopwith takeover {state.run} --to 步骤",
+        )
+    raise UserError(Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}"), hint)
+
+
 def _go_on(session: Session, project: Project, events: list[Event], machine: Machine, act: Act) -> ExitCode:
     state = fold_all(events)
-    if state.outcome is not None:
-        raise UserError(
-            Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}"),
-            Text(f"look: sopwith trace {state.run}", f"查看：sopwith trace {state.run}"),
-        )
     session.earlier = events
     guards = guards_of(project)
     session.terminal.secrets = guards.redact.secret_rules()

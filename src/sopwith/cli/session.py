@@ -45,6 +45,10 @@ _VOID = {
 }
 _DRY = Text("DRY RUN (nothing was written): {}", "试运行（没有执行任何写操作）：{}")
 _LOOK = Text("run {}{} · look: sopwith trace {}{}", "运行 {}{} · 查看：sopwith trace {}{}")
+_TAKEN = Text(
+    "{} has the run; hand it back: sopwith takeover {} --to STEP{}",
+    "运行由 {} 接管；交还：sopwith takeover {} --to 步骤{}",
+)
 _STOPPED = Text("interrupted; go on with: sopwith resume {}{}", "已中断；继续运行：sopwith resume {}{}")
 _NOTHING = Text("interrupted before the run began", "在运行开始之前被中断")
 _ENDS = {
@@ -98,7 +102,7 @@ class Session:
             self.progress.take_up(self.earlier)
             connection.engine.subscribe(self._see)
             run = self.runner.run(start())
-            while run.outcome is None:
+            while run.outcome is None and run.state.taken_by is None:
                 answer = self._answer(run)
                 if answer is None:
                     break
@@ -168,6 +172,10 @@ class Session:
 
     def _say_how_to_answer(self, run: Run) -> None:
         """The question that stays open, who may answer it, and how."""
+        if run.state.taken_by is not None:
+            text = self.terminal.text(_TAKEN)
+            self.terminal.say("\n" + text.format(run.state.taken_by, run.id, self._data_option()))
+            return
         asked, waits = question(run.events), waiting_of(run.events)
         void = next((e.body.void for e in reversed(run.events) if isinstance(e.body, CallJudged)), None)
         if waits is not None and void is not None:

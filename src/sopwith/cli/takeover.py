@@ -1,0 +1,74 @@
+"""`sopwith takeover`: a person takes over a run that has escalated, says what they know, and hands it back."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from sopwith.cli.options import (
+    AsJson,
+    AsLines,
+    By,
+    Data,
+    Lang,
+    Mcp,
+    ModelSpec,
+    PolicyFile,
+    Reveal,
+    RunId,
+    Tools,
+    new_verb,
+)
+from sopwith.cli.pairs import read_pairs
+from sopwith.cli.project import Options
+from sopwith.cli.resume import take_up
+from sopwith.cli.session import Session
+from sopwith.ir.event import Event
+from sopwith.run.engine import Engine
+from sopwith.run.run import Run
+from sopwith.run.state import State
+
+verb = new_verb()
+
+
+@verb.command()
+def takeover(
+    context: typer.Context,
+    run: RunId,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="STEP", help="Hand it back at this step. 交还到该步骤")
+    ] = None,
+    values: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Give a name a value. 设置值")
+    ] = None,
+    happened: Annotated[
+        Literal["yes", "no"] | None,
+        typer.Option("--happened", help="Whether the open writes have acted. 未知的写操作是否已执行"),
+    ] = None,
+    why: Annotated[str | None, typer.Option("--why", metavar="TEXT", help="The reason. 原因")] = None,
+    by: By = "",
+    reveal: Reveal = False,
+    model: ModelSpec = None,
+    tools: Tools = None,
+    mcp: Mcp = None,
+    policy: PolicyFile = None,
+    data: Data = None,
+    as_json: AsJson = False,
+    as_lines: AsLines = False,
+    lang: Lang = "",
+) -> int:
+    """Take over a run that was handed to a person; with --to, hand it back at a step, and it goes on.
+
+    接管一个已转交人工的运行；加 --to 则交还到某个步骤继续执行。
+    """
+    known = None if happened is None else happened == "yes"
+    given = read_pairs(values or [])
+
+    async def act(engine: Engine, session: Session, state: State, events: list[Event]) -> Run:
+        return await engine.take_over(
+            session.run_id, by=session.who, to=to, values=given, happened=known, why=why
+        )
+
+    options = Options(model, data, tools or None, mcp, policy)
+    return take_up(context, run, options, act, by=by, lines=as_lines, reveal=reveal, ended=True)
