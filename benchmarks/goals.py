@@ -46,4 +46,10 @@ GOALS: dict[str, Goal] = {
     "lock_errors": NONE,
     "driven_twice": NONE,
     "guards_cpu_ratio": Goal(at_most=2),
+    "worst_return_s": Goal(at_most=2),
+    "processes_left": NONE,
+    "next_step_works": Goal(at_least=1, at_most=1),
+    "fuzz_crashes": NONE,
+    "refused_arguments_called": NONE,
+    "silent_empty_arguments": NONE,
 }

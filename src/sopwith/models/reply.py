@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import cast
 
+from sopwith.errors import ValueRefused
 from sopwith.ir.coerce import coerce, parse_json
 from sopwith.ir.cut import cut
 from sopwith.ir.schema import validator
@@ -28,6 +29,7 @@ _LETTER = re.compile(r"[\s(\[\"'`*（【]*([A-Za-z])(?:[\s)\].:,\"'`*：。、�
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _NAMESPACES = ("api_", "default_api_", "function_", "functions_", "tool_", "tools_")
 _LONGEST_NAME = 80
+_LONGEST_REASON = 200
 _NOTHING = object()
 
 
@@ -72,6 +74,9 @@ def read_reply(request: ModelRequest, reply: ModelReply) -> Reading:
         return _read_action(request, reply, repairs)
     except _Refused as refused:
         return Reading(repairs=tuple(repairs), error=refused.error)
+    except ValueRefused as refused:  # it nests deeper than anything that is stored
+        told = ErrorData(code="invalid_arguments", message=refused.message.en[-_LONGEST_REASON:])
+        return Reading(repairs=tuple(repairs), error=told)
 
 
 def _read_text(reply: ModelReply, repairs: list[str]) -> Reading:

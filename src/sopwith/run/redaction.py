@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
-from sopwith.errors import PolicyError
+from sopwith.errors import PolicyError, ValueRefused
 from sopwith.guard.redact import Redactor
 from sopwith.guard.redact_rules import RedactRules
 from sopwith.guard.vault import Vault
@@ -58,10 +58,14 @@ def written_text(redactor: Redactor, text: str) -> str:
     """A model's reply as it may be written; the same text where nothing in it is secret."""
     try:
         value = json.loads(text)
-    except ValueError:
+        # Without a "<" it holds no placeholder, and is redacted like anything from outside.
+        safe = written(redactor, value) if "<" in text else redactor.redact(value)
+    except (
+        ValueError,
+        RecursionError,
+        ValueRefused,
+    ):  # no JSON, or nested so deep that it is none for anybody
         return redactor.redact_reply(text)
-    # Without a "<" it holds no placeholder, and is redacted like anything from outside.
-    safe = written(redactor, value) if "<" in text else redactor.redact(value)
     return text if safe is value else json.dumps(safe, ensure_ascii=False)
 
 

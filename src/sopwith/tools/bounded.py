@@ -74,7 +74,8 @@ class Bounded:
         here = asyncio.get_running_loop()
         left = [task for task in self._tasks if task.get_loop() is here]
         for task in left:
-            task.cancel()
+            if not task.cancelling():  # a second one would cut short what it does about the first
+                task.cancel()
         if left:
             await asyncio.wait(left, timeout=_CLOSE_SECONDS)
 
