@@ -45,5 +45,4 @@ def main() -> None:
     time.sleep(30)
 
 
-if __name__ == "__main__":
-    main()
+main()
