@@ -17,6 +17,9 @@ log:
   disk (11), beside a bare loop that does the same (10) and LangGraph with `sync` (13), all at `synchronous=FULL`.
   LangGraph writes nothing down before a node acts.
 
+`guards_cpu_ratio` is the engine with a policy, budgets, redaction and a screen over itself with none of them, not even
+the redaction that is always on; `synced_write_ms` is what the sync before a write costs on the disk of this machine.
+
 The sides do not store the same: the engine keeps every event with a hash chain and each prompt; LangGraph the whole
 state at each step; the bare loop one short row. A ratio is the median over rounds, and what is quoted is the worse
 of a 5-step linear and a 7-step branched procedure.
@@ -36,6 +39,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.footprint import import_ms, resident_kb
+from benchmarks.guards import guards, synced
 from benchmarks.measure import Measure, options, publish, result
 from benchmarks.ours import BATCHED, OURS, SIDES, WRITES, prompt_characters
 from benchmarks.peers import Runner, Side
@@ -274,7 +278,9 @@ async def measured(size: Size, folder: Path) -> list[Measure]:
         costs = await compare(shape, size, place)
         found += ratios(shape, costs, size.runs)
         parts += amounts(shape, costs, size.runs)
-    return [*headlines(found), await growth(size, folder), *found, *parts]
+    guarded = await guards(size.runs // 4, size.rounds, folder)
+    sync = await synced(size.repeats * 20, folder)
+    return [*headlines(found), await growth(size, folder), *guarded, sync, *found, *parts]
 
 
 def main() -> None:

@@ -59,6 +59,7 @@ def test_every_quoted_measure_is_there(tmp_path: Path) -> None:
     found = {m.name for m in asyncio.run(measured(QUICK, tmp_path))} | {m.name for m in memory(QUICK)}
     wanted = {name for name in GOALS if name.startswith(("cpu", "bytes"))}
     wanted |= {f"cpu_{pair.name}" for pair in PAIRS}
+    wanted |= {"guards_cpu_ratio", "synced_write_ms"}
     assert found >= wanted | {f"kb_per_run_at_{QUICK.together}_concurrent"}
 
 
