@@ -378,3 +378,14 @@ async def test_the_state_of_a_parked_run_does_not_depend_on_the_store(tmp_path: 
     assert again == run.state
     assert [row.status for row in await log.runs()] == ["suspended"]
     await log.close()
+
+
+async def test_a_run_that_a_person_has_can_be_cancelled() -> None:
+    bank, log = Bank(), MemoryLog()
+    await escalated(bank, log)
+    engine = bank.engine(log)
+    await engine.take_over("r1", by="alice")
+    run = await engine.cancel("r1", by="bob")
+    assert run.status == "cancelled"
+    assert run.outcome is not None and run.outcome.packet is not None
+    assert run.outcome.packet.open == ("bank.pay",)

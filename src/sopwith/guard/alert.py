@@ -9,8 +9,6 @@ import logging
 import queue
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from urllib.parse import urlsplit
@@ -97,13 +95,15 @@ class Webhook:
                 try:
                     self._send(alert)
                     break
-                except (OSError, urllib.error.URLError) as error:
+                except OSError as error:
                     if left and not self._closing.wait(0.5 * (self._tries - left)):
                         continue
                     _LOGGER.error("the alert %s of run %s was not sent: %s", alert.code, alert.run, error)
                     break
 
     def _send(self, alert: Alert) -> None:
+        import urllib.request  # many modules, and few engines have a webhook
+
         data = json.dumps({**asdict(alert), "sent_at": time.time_ns() // 1000}, ensure_ascii=False).encode()
         headers = {"Content-Type": "application/json; charset=utf-8"}
         if self._key is not None:

@@ -35,7 +35,7 @@ class Rule(BaseModel):
     of a rule that asks.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     id: str = Field(min_length=1)
     verdict: Verdict
@@ -80,7 +80,7 @@ _Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
 class _Others(BaseModel):
     """What a policy file says beside its rules."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     allow_writes: _Names = ()
     people: dict[str, _Names] = {}

@@ -21,7 +21,7 @@ class PolicyCase(BaseModel):
     `effect` is needed for a tool that is not connected.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     tool: str = Field(min_length=1)
     arguments: dict[str, Json] = Field(default_factory=dict)

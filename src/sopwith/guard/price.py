@@ -32,7 +32,7 @@ class Price(BaseModel):
     """US dollars per million tokens of each counter. Tokens read from a cache or written to one cost as much as
     `input` where nothing is said."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     input: Money
     output: Money

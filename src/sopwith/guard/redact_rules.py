@@ -25,7 +25,7 @@ class RedactRule(BaseModel):
     there is one, is what is replaced.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     kind: str = Field(pattern=r"^[a-z][a-z_]{0,19}$")
     pattern: Annotated[tuple[str, ...], BeforeValidator(listed), Field(min_length=1)]
@@ -38,7 +38,7 @@ class RedactRules(BaseModel):
     are passed or are facts of the run; `principal` says that the id of whom a run is for is one.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     names: Texts = ()
     inputs: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()

@@ -34,7 +34,7 @@ class ScreenRule(BaseModel):
     matter, and full-width letters and invisible characters count as what they look like.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     id: str = Field(min_length=1)
     verdict: Literal["deny", "escalate"]
@@ -51,7 +51,7 @@ class ScreenRule(BaseModel):
 class OutputRules(BaseModel):
     """The `output` part of the `screen` section: rules for the final answer and the texts of the output."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     max_length: int | None = Field(default=None, ge=1, strict=True)
     rules: tuple[ScreenRule, ...] = ()
@@ -60,7 +60,7 @@ class OutputRules(BaseModel):
 class ScreenRules(BaseModel):
     """The `screen` section of a policy file."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     max_length: int = Field(default=MAX_LENGTH, ge=1, strict=True)
     rules: tuple[ScreenRule, ...] = ()

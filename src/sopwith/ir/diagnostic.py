@@ -20,7 +20,7 @@ class Severity(StrEnum):
 class Place(BaseModel):
     """Where: a file (or "<text>"), a 1-based line and a 1-based column."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     file: str = "<text>"
     line: int = 1
@@ -34,7 +34,7 @@ class Diagnostic(BaseModel):
     """One problem: a stable `code` (SW1xx reading, SW2xx graph, SW3xx names and types, SW4xx tools,
     SW6xx policies), its place, the sentence and the remedy. `step` is the id of the step it is about, if any."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     code: str
     severity: Severity

@@ -26,7 +26,7 @@ class ToolSpec(BaseModel):
     policies; `timeout` is in seconds.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: str
     description: str = ""
@@ -47,7 +47,7 @@ class ToolSpec(BaseModel):
 class ErrorData(BaseModel):
     """A typed error as data: a model can read it, `on_error` can branch on it (`error.code`)."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     code: str
     message: str

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from sopwith.errors import Text, UserError
 from sopwith.lang.document import Document
-from sopwith.lang.routine import read_routine
 from sopwith.lang.yaml import read_yaml
 
 _ROUTINE = re.compile(r"(?im)^[\s\-*•]*(?:(?:step|步骤)\s*[0-9０-９]|(?:branch|分支)\s*[0-9０-９])")
@@ -57,4 +56,8 @@ def _parse(text: str, file: str, suffix: str) -> Document:
     routine = suffix in _TEXT_SUFFIXES or (
         suffix not in _YAML_SUFFIXES and _YAML.search(text) is None and _ROUTINE.search(text) is not None
     )
-    return read_routine(text, file) if routine else read_yaml(text, file)
+    if not routine:
+        return read_yaml(text, file)
+    from sopwith.lang.routine import read_routine  # its patterns take long to compile
+
+    return read_routine(text, file)

@@ -15,7 +15,6 @@ from sopwith.ir.procedure import Example, Procedure
 from sopwith.ir.value import Json, digest
 from sopwith.lang.machine import CompiledEdge, Machine, Node
 from sopwith.lang.numbering import label
-from sopwith.lang.routine_text import write_routine
 from sopwith.models.port import Action, Turn
 from sopwith.run.lifecycle import LIFECYCLE, STEP_SECONDS
 from sopwith.run.preview import as_text, is_long, preview
@@ -292,6 +291,8 @@ class Book:
 
 def _routine(machine: Machine, language: str) -> str:
     """The procedure's text in the paper's numbering; plain numbered lines where Routine text cannot say it."""
+    from sopwith.lang.routine_text import write_routine  # its patterns take long to compile
+
     try:
         return write_routine(machine.procedure, language).strip()
     except ProcedureError:

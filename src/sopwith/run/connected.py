@@ -35,3 +35,10 @@ class ConnectedModels:
                 Text('pass `model="local"` or another', '请传入 model="local" 或其他模型'),
             )
         return model
+
+
+def connected(name: str) -> Model:
+    """The model of a name for `connect`."""
+    from sopwith.models.connect import connect  # a model that is passed needs none of its makers
+
+    return connect(name)

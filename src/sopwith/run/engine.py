@@ -22,7 +22,6 @@ from sopwith.guard.screen import Screen
 from sopwith.guard.vault import MemoryVault, SqliteVault, Vault
 from sopwith.ir.diagnostic import Severity
 from sopwith.ir.event import (
-    CancelAsked,
     Event,
     LeaseTaken,
     Outcome,
@@ -41,14 +40,13 @@ from sopwith.log.head import Head, Heads
 from sopwith.log.memory import MemoryLog
 from sopwith.log.port import Log
 from sopwith.log.sqlite import SqliteLog
-from sopwith.models.connect import connect
 from sopwith.models.port import Model
 from sopwith.run.account import Accounts
 from sopwith.run.actor import Surroundings
 from sopwith.run.approval import ANSWER_HINT, answered
 from sopwith.run.book import Book
 from sopwith.run.budget import hold_to_prices, hold_to_steps
-from sopwith.run.connected import ConnectedModels
+from sopwith.run.connected import ConnectedModels, connected
 from sopwith.run.decision import VERSION as DECISIONS
 from sopwith.run.drive import Driver
 from sopwith.run.given import (
@@ -60,15 +58,15 @@ from sopwith.run.given import (
     tool_sources,
 )
 from sopwith.run.heart import Heart
-from sopwith.run.inbox import send
 from sopwith.run.journal import Clock, Journal, Subscriber
-from sopwith.run.lease import LEASE_SECONDS, holder, new_driver
+from sopwith.run.lease import LEASE_SECONDS, last_driver, new_driver
 from sopwith.run.operator import hand_back, say_happened, set_values, take_over
 from sopwith.run.prompt_file import prompts_digest
 from sopwith.run.redaction import Redaction, revealed
 from sopwith.run.run import Run
 from sopwith.run.state import State
-from sopwith.run.stored_run import StoredRun, open_run, read_state
+from sopwith.run.stopping import Stopping
+from sopwith.run.stored_run import StoredRun, open_run
 from sopwith.run.telling import telling
 from sopwith.run.values import input_values
 from sopwith.tools.catalogue import Catalogue
@@ -114,7 +112,7 @@ class Engine:
         given = [procedures] if isinstance(procedures, Procedure | Document | Path | str) else procedures
         self._documents = [document_of(item) for item in given]
         self._catalogue = Catalogue(tool_sources(tools))
-        self._connected = connect(model) if isinstance(model, str) else None
+        self._connected = connected(model) if isinstance(model, str) else None
         default = self._connected if isinstance(model, str) else model
         self._models = ConnectedModels(default, dict(models or {}))
         self._log: Log = log if log is not None else MemoryLog()
@@ -301,9 +299,7 @@ class Engine:
         driver.journal.emit(told, asked.seq)
         if stored.state.suspended_at is None:
             return await self._go_on(stored, by)
-        await driver.journal.flush(durable=True)
-        await self._sign(driver.journal)
-        return self._run(driver, [*stored.events, *driver.journal.events])
+        return await self._park(stored)
 
     async def take_over(
         self,
@@ -330,9 +326,7 @@ class Engine:
             say_happened(driver, by, happened)
         set_values(driver, by, values or {})
         if to is None:
-            await driver.journal.flush(durable=True)
-            await self._sign(driver.journal)
-            return self._run(driver, [*stored.events, *driver.journal.events])
+            return await self._park(stored)
         hand_back(driver, by, to)
         return await self._go_on(stored, by)
 
@@ -358,48 +352,37 @@ class Engine:
             )
         )
         journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS))
+        await self._append_first(journal)
+        return await self._drive(driver, stored.events)
+
+    async def _park(self, stored: StoredRun) -> Run:
+        """Leave a run waiting, after what a person has said to it."""
+        journal = stored.driver.journal
+        await self._append_first(journal)
+        await self._sign(journal)
+        return self._run(stored.driver, [*stored.events, *journal.events])
+
+    async def _append_first(self, journal: Journal) -> None:
+        """Append before anybody else does. Raises `RunBusy` where somebody was faster; then nothing was written."""
         try:
-            await journal.flush()
+            await journal.flush(durable=True)
         except LogConflict:
             journal.drop()
-            raise RunBusy(stored.state.run, _holder_of(await self._log.read(stored.state.run))) from None
-        return await self._drive(driver, stored.events)
+            raise RunBusy(journal.run, last_driver(await self._log.read(journal.run))) from None
 
     async def cancel(self, run: str, *, by: str = "operator", why: str | None = None) -> Run:
         """End a run as cancelled: at once, or where somebody drives it, as soon as they have stopped.
 
         Raises `UserError` for an unknown or ended run, `RunBusy` where its driver does not stop.
         """
-        deadline = time.monotonic() + STOP_SECONDS
-        asked = False
-        while True:
-            events, state = await read_state(self._log, run)
-            driver = holder(state, self._clock())
-            if state.outcome is not None or driver is None:
-                break
-            if not asked:
-                await self._ask_to_stop(state, by, why)
-                asked = True
-            elif time.monotonic() > deadline:
-                raise RunBusy(run, driver)
-            await asyncio.sleep(STOP_POLL_SECONDS)
+        stopping = Stopping(self._log, self._heart, self._clock, self._redaction.of)
+        told = await stopping.stop(run, by, why)
         stored = await open_run(self._log, run, self._driver)
-        if asked and state.outcome is not None:
-            return self._run(stored.driver, events)
-        stored.must_go_on()
+        if told and stored.state.outcome is not None:
+            return self._run(stored.driver, stored.events)
+        stored.must_be_open()
         stored.driver.cancel(by, why)
         return await self._drive(stored.driver, stored.events)
-
-    async def _ask_to_stop(self, state: State, by: str, why: str | None) -> None:
-        ours = self._heart.driver_of(state.run)
-        if ours is not None:
-            ours.cancel(by, why)
-        else:
-            redactor = self._redaction.of(state.run)
-            safe = CancelAsked(
-                by=redactor.redact_reply(by), why=None if why is None else redactor.redact_reply(why)
-            )
-            await send(self._log, state.run, state.task, safe, self._clock())
 
     async def _choose(self, name: str | None) -> Procedure:
         known = await self.procedures()
@@ -461,16 +444,6 @@ class Engine:
             question = str(revealed(driver.around.redactor, asked.body.question))
         return Run(state, events, outcome, question, input_values(state, driver.book.procedure.inputs))
 
-
-def _holder_of(events: Sequence[Event]) -> str:
-    """The driver that took the run last."""
-    return next((e.body.driver for e in reversed(events) if isinstance(e.body, LeaseTaken)), "?/?/?")
-
-
-STOP_SECONDS = 30.0
-"""How long a driver is given to stop when its run is cancelled."""
-
-STOP_POLL_SECONDS = 0.1
 
 _Blob = tuple[bytes, str]
 """What is stored apart from the events, and its digest."""

@@ -50,11 +50,15 @@ class StoredRun:
         if driver is not None:
             raise RunBusy(self.state.run, driver)
 
-    def must_go_on(self) -> None:
-        """Raise `UserError` where the run has ended, or a person has it."""
+    def must_be_open(self) -> None:
+        """Raise `UserError` where the run has ended."""
         if self.state.outcome is not None:
             status = self.state.status
             raise UserError(Text(f"the run has ended: {status}", f"该运行已结束：{status}"), RUNS_HINT)
+
+    def must_go_on(self) -> None:
+        """Raise `UserError` where the run has ended, or a person has it."""
+        self.must_be_open()
         if self.state.taken_by is not None:
             raise UserError(
                 Text(

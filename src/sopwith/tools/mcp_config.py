@@ -34,7 +34,7 @@ _HINT = Text(
 
 
 class _Lookup(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     tool: str
     happened: str
@@ -43,7 +43,7 @@ class _Lookup(BaseModel):
 
 
 class _Entry(BaseModel):
-    model_config = ConfigDict(extra="allow", strict=True)
+    model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
 
     command: str = Field(min_length=1)
     args: list[str] = Field(default_factory=list)
