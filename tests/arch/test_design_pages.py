@@ -1,4 +1,4 @@
-"""The page about the main job is true: its types stand in the files it names, its calls take what it says."""
+"""The pages about the design are true: their types stand in the files they name, their calls take what they say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.arch.sources import ROOT
 
-TEXT = (ROOT / "docs" / "design" / "main-job.md").read_text("utf-8")
+TEXT = "\n".join(page.read_text("utf-8") for page in sorted((ROOT / "docs" / "design").glob("*.md")))
 ROWS = [line.strip("|").split("|") for line in TEXT.splitlines() if line.startswith("| `")]
 TYPES = [
     (name, file)
