@@ -19,7 +19,7 @@ from sopwith.ir.event import (
     StepEntered,
 )
 from sopwith.ir.value import digest
-from sopwith.log.scan import Scan, StoredEvent, StoredRun
+from sopwith.log.scan import RawEvent, RawRun, Scan
 from sopwith.log.sqlite import SqliteLog
 from sopwith.log.sqlite_file import RUN_BITS
 
@@ -72,7 +72,7 @@ async def write(path: Path, *runs: str, count: int = 10, ended: bool = True, at:
     await log.close()
 
 
-def stored(path: Path, number: int) -> tuple[StoredRun, list[StoredEvent]]:
+def stored(path: Path, number: int) -> tuple[RawRun, list[RawEvent]]:
     """The row and the events of the run with this number."""
     scan = Scan(path)
     try:
@@ -82,7 +82,7 @@ def stored(path: Path, number: int) -> tuple[StoredRun, list[StoredEvent]]:
         scan.close()
 
 
-def replace(path: Path, number: int, events: Sequence[StoredEvent]) -> None:
+def replace(path: Path, number: int, events: Sequence[RawEvent]) -> None:
     """Put other events in the place of those of a run, with the hashes that they have: each a batch of its own."""
     run, _ = stored(path, number)
     base = number << RUN_BITS

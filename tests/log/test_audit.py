@@ -11,7 +11,7 @@ from tests.log.stores import BLOBS, LONG, events, replace, sql, stored, write
 from sopwith.ir.value import digest
 from sopwith.log.audit import Report, verify
 from sopwith.log.chain import GENESIS
-from sopwith.log.scan import Scan, StoredEvent
+from sopwith.log.scan import RawEvent, Scan
 from sopwith.log.sqlite import SqliteLog
 from sopwith.log.tampering import link_of
 
@@ -40,7 +40,7 @@ def found(path: Path) -> list[tuple[str, int | None, str]]:
     return [(f.run, f.seq, f.what) for f in audit(path).findings]
 
 
-def of_run(path: Path) -> list[StoredEvent]:
+def of_run(path: Path) -> list[RawEvent]:
     return stored(path, RUN)[1]
 
 
@@ -49,11 +49,11 @@ def alter(path: Path, seq: int, **fields: object) -> None:
     replace(path, RUN, [e._replace(**fields) if e.seq == seq else e for e in of_run(path)])  # type: ignore[arg-type]
 
 
-def renumbered(events: Sequence[StoredEvent]) -> list[StoredEvent]:
+def renumbered(events: Sequence[RawEvent]) -> list[RawEvent]:
     return [event._replace(seq=seq) for seq, event in enumerate(events, 1)]
 
 
-def forged(path: Path, event: StoredEvent, after: bytes) -> StoredEvent:
+def forged(path: Path, event: RawEvent, after: bytes) -> RawEvent:
     """The event with another body, and the hash that it would have after the hash `after`."""
     run, _ = stored(path, RUN)
     event = event._replace(kind="step.entered", body=FORGED)
@@ -63,7 +63,7 @@ def forged(path: Path, event: StoredEvent, after: bytes) -> StoredEvent:
 def rewrite(path: Path, number: int = RUN) -> None:
     """Change event 4 of a run, and make every hash from there on anew."""
     run, rows = stored(path, number)
-    previous, made = GENESIS, list[StoredEvent]()
+    previous, made = GENESIS, list[RawEvent]()
     for event in rows:
         event = event._replace(body=FORGED) if event.seq == 4 else event
         previous = link_of(run, event, previous, event.seq)

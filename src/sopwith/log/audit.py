@@ -13,7 +13,7 @@ from sopwith.ir.event import blob_fields
 from sopwith.ir.value import Json, digest
 from sopwith.log.finding import Finding
 from sopwith.log.head import Head, SignedHeads
-from sopwith.log.scan import Scan, StoredEvent, StoredRun
+from sopwith.log.scan import RawEvent, RawRun, Scan
 from sopwith.log.status import MARKS, WAITS
 from sopwith.log.tampering import tampering
 
@@ -78,14 +78,14 @@ def verify(scan: Scan, wanted: Collection[str] | None = None, signed: SignedHead
     return report
 
 
-def blobs_of(event: StoredEvent) -> list[str]:
+def blobs_of(event: RawEvent) -> list[str]:
     """The digests of the blobs that an event names."""
     fields = blob_fields(event.kind)
     body = _body(event) if fields else {}
     return [body[name] for name in fields if isinstance(body.get(name), str)]
 
 
-def status_of(events: Sequence[StoredEvent]) -> tuple[str, int]:
+def status_of(events: Sequence[RawEvent]) -> tuple[str, int]:
     """The status that stored events lead to, and the seq of the event that says so (0: none)."""
     for event in reversed(events):
         if event.kind == "run.finished":
@@ -109,7 +109,7 @@ class _Evidence:
             else:
                 self._by_run[head.run].append(head)
 
-    def against(self, run: StoredRun, events: Sequence[StoredEvent], broken: bool) -> Iterator[Finding]:
+    def against(self, run: RawRun, events: Sequence[RawEvent], broken: bool) -> Iterator[Finding]:
         """What the heads of a run say against its events; `broken` says that its chain shows changes already."""
         if self._signed is None:
             return
@@ -146,7 +146,7 @@ _UNSIGNED = Text(
 )
 
 
-def _row(run: StoredRun, events: Sequence[StoredEvent]) -> Iterator[Finding]:
+def _row(run: RawRun, events: Sequence[RawEvent]) -> Iterator[Finding]:
     """What the row of a run says that its events do not. What its hash covers shows in the chain."""
     if not events:
         why = Text("it has a row and no events", "有运行行，但没有事件")
@@ -200,7 +200,7 @@ def _blobs(scan: Scan, named: dict[str, tuple[str, int]], report: Report, every:
             report.findings.append(Finding("blob missing", run, seq, why))
 
 
-def _body(event: StoredEvent) -> dict[str, Any]:
+def _body(event: RawEvent) -> dict[str, Any]:
     try:
         return _object(json.loads(event.body))
     except ValueError:

@@ -15,7 +15,7 @@ from sopwith.errors import LogConflict, Text
 from sopwith.log.audit import status_of
 from sopwith.log.finding import Finding
 from sopwith.log.head import Head
-from sopwith.log.scan import Scan, StoredEvent, StoredRun
+from sopwith.log.scan import RawEvent, RawRun, Scan
 from sopwith.log.sqlite_file import LAST_SEQ, RUN_BITS, failure, open_file
 from sopwith.log.tampering import tampering
 
@@ -28,7 +28,7 @@ _DIGEST = re.compile(rb"[0-9a-f]{64}")
 class Old(NamedTuple):
     """A run that may be removed: its row, how many events it has, when the last one was, and that one's hash."""
 
-    run: StoredRun
+    run: RawRun
     events: int
     last_at: int
     hash: str
@@ -63,7 +63,7 @@ def collectable(scan: Scan, before: int) -> Collectable:
     A family (the runs of one task) goes together: one that still works may ask for what another has done. A run that
     was tampered with is kept, since it is evidence.
     """
-    families: dict[str, list[tuple[StoredRun, list[StoredEvent]]]] = defaultdict(list)
+    families: dict[str, list[tuple[RawRun, list[RawEvent]]]] = defaultdict(list)
     for run in scan.runs():
         families[run.task].append((run, scan.events(run)))
     found: list[Old] = []
@@ -78,7 +78,7 @@ def collectable(scan: Scan, before: int) -> Collectable:
     return Collectable(tuple(sorted(found, key=lambda old: old.run.number)), tuple(suspect))
 
 
-def _is_old(run: StoredRun, events: Sequence[StoredEvent], before: int) -> bool:
+def _is_old(run: RawRun, events: Sequence[RawEvent], before: int) -> bool:
     if (
         run.procedure_id == "" and ":" in run.run
     ):  # a log beside a run, such as its inbox: it goes with the others

@@ -19,7 +19,7 @@ TRIES = 2000
 """So many reads at most go into finding what is readable around the damage of one table or run."""
 
 
-class StoredRun(NamedTuple):
+class RawRun(NamedTuple):
     """The row of a run. `number` is what its events are filed under; `started_at` is in µs since 1970."""
 
     number: int
@@ -30,7 +30,7 @@ class StoredRun(NamedTuple):
     started_at: int
 
 
-class StoredEvent(NamedTuple):
+class RawEvent(NamedTuple):
     """An event as it is stored, with the bytes of its body and of its hash. What is not there, or is not of its
     type, is empty."""
 
@@ -63,16 +63,16 @@ class Scan:
             self._connection.close()
             raise
 
-    def runs(self) -> list[StoredRun]:
+    def runs(self) -> list[RawRun]:
         """The runs in the order in which they were started."""
         columns = "number, run, task, procedure_id, status, started_at"
         rows = self._rows("run", columns, 0, None)
         return [
-            StoredRun(number, _text(run), _text(task), _text(procedure), _text(status), _number(at))
+            RawRun(number, _text(run), _text(task), _text(procedure), _text(status), _number(at))
             for number, run, task, procedure, status, at in rows
         ]
 
-    def events(self, run: StoredRun) -> list[StoredEvent]:
+    def events(self, run: RawRun) -> list[RawEvent]:
         """The events of a run in the order of their seqs."""
         base = run.number << RUN_BITS
         columns = f"id & {LAST_SEQ}, CAST(hashes AS BLOB), CAST(envelopes AS BLOB), CAST(bodies AS BLOB)"
@@ -175,7 +175,7 @@ def _open(path: Path) -> sqlite3.Connection:
     raise LogDamaged(Text(f"{path} cannot be read", f"无法读取 {path}"), RESTORE)
 
 
-def _unpacked(start: int, first: int, hashes: bytes, envelopes: bytes, bodies: bytes) -> list[StoredEvent]:
+def _unpacked(start: int, first: int, hashes: bytes, envelopes: bytes, bodies: bytes) -> list[RawEvent]:
     """The events of one batch: as many as it has envelopes or hashes."""
     try:
         told: Any = json.loads(envelopes)
@@ -183,14 +183,14 @@ def _unpacked(start: int, first: int, hashes: bytes, envelopes: bytes, bodies: b
         told = None
     listed = cast("list[Any]", told) if isinstance(told, list) else []
     hashes, bodies = _bytes(hashes), _bytes(bodies)
-    found: list[StoredEvent] = []
+    found: list[RawEvent] = []
     for index in range(max(len(listed), len(hashes) // 32)):
         envelope: Any = listed[index] if index < len(listed) else None
         parts = cast("list[Any]", envelope) if isinstance(envelope, list) else []
         since, phase, step, cause, kind, place, length = (*parts, *[None] * 7)[:7]
         begin = _number(place)
         found.append(
-            StoredEvent(
+            RawEvent(
                 first + index,
                 start + _number(since),
                 _text(phase),

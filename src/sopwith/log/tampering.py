@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from sopwith.errors import Text
 from sopwith.log.chain import GENESIS, stored_link
 from sopwith.log.finding import Finding
-from sopwith.log.scan import StoredEvent, StoredRun
+from sopwith.log.scan import RawEvent, RawRun
 
 FAR = 64
 """So many events at most may have been removed or inserted in one place for the others to be renumbered."""
@@ -28,7 +28,7 @@ _NOWHERE = -2
 _START = -1
 
 
-def follows(run: StoredRun, events: Sequence[StoredEvent]) -> int:
+def follows(run: RawRun, events: Sequence[RawEvent]) -> int:
     """How many events from the first on follow each other without a fault."""
     previous = GENESIS
     for expected, event in enumerate(events, 1):
@@ -38,13 +38,13 @@ def follows(run: StoredRun, events: Sequence[StoredEvent]) -> int:
     return len(events)
 
 
-def link_of(run: StoredRun, event: StoredEvent, previous: bytes, seq: int) -> bytes:
+def link_of(run: RawRun, event: RawEvent, previous: bytes, seq: int) -> bytes:
     """The hash that an event would have as number `seq` after `previous`."""
     envelope = (run.task, run.run, seq, event.at, event.phase, event.step, event.cause, event.kind)
     return stored_link(previous, envelope, event.body)
 
 
-def tampering(run: StoredRun, events: Sequence[StoredEvent]) -> list[Finding]:
+def tampering(run: RawRun, events: Sequence[RawEvent]) -> list[Finding]:
     """What was changed, removed, reordered or inserted in a run; nothing where its chain is whole."""
     if follows(run, events) == len(events):
         return []
@@ -63,7 +63,7 @@ def tampering(run: StoredRun, events: Sequence[StoredEvent]) -> list[Finding]:
 class _Row:
     """A row, the index of the row it was written after, and the seq it was written under."""
 
-    event: StoredEvent
+    event: RawEvent
     before: int = _NOWHERE
     true: int | None = None
     new_hash: bytes = b""
@@ -77,7 +77,7 @@ class _Row:
 class _Search:
     """Looks up for each row after which other it was written."""
 
-    def __init__(self, run: StoredRun, rows: list[_Row]) -> None:
+    def __init__(self, run: RawRun, rows: list[_Row]) -> None:
         self._run = run
         self._rows = rows
         self._left = TRIES
