@@ -37,10 +37,10 @@ class Values:
         if "<" not in text:
             return reply
         try:
-            parsed = json.loads(text)
-        except ValueError:
-            return replace(reply, text=str(self._reveal(text)))
-        return replace(reply, text=json.dumps(self._reveal(parsed), ensure_ascii=False))
+            true = json.dumps(self._reveal(json.loads(text)), ensure_ascii=False)
+        except (ValueError, RecursionError):  # no JSON, or nested so deep that it is refused as it is
+            true = str(self._reveal(text))
+        return replace(reply, text=true)
 
     def true(self, stored: Stored) -> Json:
         """The true value, for tools, policies and expressions."""

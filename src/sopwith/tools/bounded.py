@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 _CLOSE_SECONDS = 1.0
+_LAST_SECONDS = 0.1
 
 
 Outcome = tuple[Any, BaseException | None]
@@ -72,12 +73,16 @@ class Bounded:
     async def close(self) -> None:
         """Cancel what goes on, and wait a moment for it."""
         here = asyncio.get_running_loop()
-        left = [task for task in self._tasks if task.get_loop() is here]
+        left = {task for task in self._tasks if task.get_loop() is here}
         for task in left:
             if not task.cancelling():  # a second one would cut short what it does about the first
                 task.cancel()
         if left:
-            await asyncio.wait(left, timeout=_CLOSE_SECONDS)
+            _, left = await asyncio.wait(left, timeout=_CLOSE_SECONDS)
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=_LAST_SECONDS)
 
 
 async def _run(coroutine: Coroutine[Any, Any, Any], ended: asyncio.Future[Outcome | None]) -> Outcome:
