@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,17 +17,18 @@ from tests.run.desk import Shop, desk
 from tests.run.letter import COST, DRAFT, PRICES, USED, paid
 
 from sopwith import Budget, Engine, SqliteLog, ToolError
-from sopwith.errors import UserError
-from sopwith.guard.budget import Budgets, PrincipalBudget
+from sopwith.errors import LogConflict, LogError, Text, UserError
+from sopwith.guard.budget import Budgets, PrincipalBudget, settle
 from sopwith.guard.price import Prices
 from sopwith.guard.redact_rules import RedactRules
 from sopwith.guard.vault import MemoryVault
 from sopwith.ir.event import Body, BudgetReserved, BudgetSettled, Event, Phase
 from sopwith.ir.usage import UNLIMITED, Usage
 from sopwith.log.memory import MemoryLog
-from sopwith.log.port import Log
+from sopwith.log.port import ACCOUNT, Log
 from sopwith.models.scripted import ScriptedModel
 from sopwith.run.account import Accounts, Ledger, ledger
+from sopwith.run.journal import Journal
 from sopwith.run.redaction import Redaction
 
 DAY = 86_400.0
@@ -201,7 +204,7 @@ import asyncio, sys
 from sopwith import Budget, SqliteLog
 from sopwith.guard.budget import PrincipalBudget
 from sopwith.guard.vault import SqliteVault
-from sopwith.run.account import Accounts
+from sopwith.run.account import Accounts, ledger
 from sopwith.run.redaction import Redaction
 name = sys.argv[1]
 log, vault = SqliteLog("runs.db"), SqliteVault("vault.db")
@@ -213,6 +216,9 @@ async def main():
     for i in range(10):
         budget, _ = await accounts.reserve("li", f"{name}-{i}", Budget(tokens=9, money=0.09))
         print(budget.tokens, budget.money, flush=True)
+    (row,) = await log.runs(accounts=True)
+    kept = await accounts._read(row.run)
+    assert kept == ledger((await log.read(row.run))[: kept.seq])
     await log.close()
 asyncio.run(main())
 vault.close()
@@ -278,6 +284,75 @@ def test_what_is_used_held_and_left_is_always_the_whole(steps: list[tuple[str, i
         assert found.used.tokens + held + (found.left(limits).tokens or 0) == 50
 
 
+RUNS = st.integers(0, 5).map(lambda number: f"r{number}")
+SOLD = st.builds(
+    Usage,
+    input=AMOUNT,
+    model_calls=AMOUNT,
+    money=st.none() | st.integers(0, 9).map(lambda n: Decimal(n) / 10),
+)
+"""What a run may have used; at an unknown price it takes the money that it had reserved."""
+ACTS = st.lists(
+    st.tuples(
+        st.integers(0, 2),
+        RUNS,
+        st.none()
+        | st.builds(Budget, tokens=AMOUNT, money=st.integers(0, 9).map(lambda n: Decimal(n) / 10))
+        | st.tuples(SOLD, st.integers(0, 9000).map(lambda n: n / 1000)),
+    ),
+    max_size=30,
+)
+"""By one of three engines: a run gives back what it has reserved, reserves, or settles."""
+
+
+@given(ACTS)
+def test_ledgers_that_are_kept_are_those_of_the_whole_log(
+    acts: list[tuple[int, str, Budget | tuple[Usage, float] | None]],
+) -> None:
+    async def play() -> None:
+        log, vault = MemoryLog(), MemoryVault()
+        three = [accounts(log, vault, Budget(tokens=50, money=3)) for _ in range(3)]
+        name = (await three[0].reserve("li", "first", Budget(tokens=1, money=0)))[1] or ""
+        for number, run, act in acts:
+            held = three[number]
+            if isinstance(act, Budget):
+                with contextlib.suppress(UserError):
+                    await held.reserve("li", run, act)
+            elif act is None:
+                await held.give_back(Journal(log, lambda: NOON, [], run, run), name)
+            else:
+                body = BudgetSettled(of=run, usage=act[0], seconds=act[1])
+                found = await held._read(name)
+                assert await held._append(name, found, found.seq, (body,))
+        events = await log.read(name)
+        for held in three:
+            assert await held._read(name) == ledger(events)
+        assert _plainly(ledger(events)) == _by_hand(events)
+
+    asyncio.run(play())
+
+
+def _plainly(found: Ledger) -> tuple[dict[str, Budget], Usage, float]:
+    return found.held, found.used, found.seconds
+
+
+def _by_hand(events: Sequence[Event]) -> tuple[dict[str, Budget], Usage, float]:
+    """What runs hold, and what the others have used: added up from the last word on each run."""
+    given_: dict[str, Budget] = {}
+    last: dict[str, BudgetSettled] = {}
+    for event in events:
+        body = event.body
+        if isinstance(body, BudgetReserved):
+            given_[body.of] = body.budget
+        elif isinstance(body, BudgetSettled) and not body.started:
+            given_.pop(body.of, None)
+        elif isinstance(body, BudgetSettled) and body.of in given_:
+            last[body.of] = body
+    used = sum((settle(Usage(), each.usage, given_[run]) for run, each in last.items()), Usage())
+    held = {run: budget for run, budget in given_.items() if run not in last}
+    return held, used, round(sum(each.seconds for each in last.values()), 6)
+
+
 def _events(bodies: list[Body]) -> list[Event]:
     return [Event("a", "a", i, 0, Phase.RECEIVE, None, None, body) for i, body in enumerate(bodies, 1)]
 
@@ -293,3 +368,127 @@ def test_a_reply_without_a_price_takes_all_that_was_reserved() -> None:
     )
     found = ledger(_events([reserved, BudgetSettled(of="r", usage=Usage(money=None))]))
     assert found.left(found.limits) == Budget(money=3)
+
+
+class _Reads(MemoryLog):
+    """Counts the events of accounts that are read."""
+
+    read_events = 0
+
+    async def read(self, run: str, after: int = 0) -> Sequence[Event]:
+        found = await super().read(run, after)
+        self.read_events += len(found) if run.startswith(ACCOUNT) else 0
+        return found
+
+
+async def test_an_account_is_read_once_however_many_runs_it_has() -> None:
+    log, vault = _Reads(), MemoryVault()
+    engine = letters(log, vault, paid(*['{"title": "short"}'] * 20), Budget(model_calls=99))
+    for _ in range(20):
+        assert (await engine.run("a letter", principal="li")).status == "completed"
+    assert log.read_events == 0
+    other = letters(log, vault, paid('{"title": "short"}'), Budget(model_calls=99))
+    await other.run("a letter", principal="li")
+    assert log.read_events == 40
+    await engine.run("a letter", principal="li", run_id="last")
+    assert log.read_events == 42
+
+
+async def test_ledgers_of_windows_that_have_passed_are_dropped() -> None:
+    log, vault = MemoryLog(), MemoryVault()
+    day = 86_400_000_000
+    now = [NOON]
+    held = Accounts(log, vault, Redaction(vault), lambda: now[0], PrincipalBudget(Budget(tokens=9), DAY))
+    for i in range(30):
+        now[0] = NOON + i * day
+        await held.reserve("li", f"r{i}", Budget(tokens=1))
+    assert [each.since // day - NOON // day for each in held._ledgers.values()] == [28, 29]
+
+
+async def test_so_many_ledgers_are_kept_and_the_others_are_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sopwith.run.account._KEPT", 3)
+    held = accounts(MemoryLog(), MemoryVault(), Budget(tokens=20))
+    for i in range(5):
+        for who in range(6):
+            budget, _ = await held.reserve(f"p{who}", f"r{i}-{who}", Budget(tokens=6))
+            assert budget.tokens == (6, 6, 6, 2, 0)[i]
+            assert len(held._ledgers) <= 3
+
+
+async def test_an_account_that_was_set_back_is_read_from_its_beginning() -> None:
+    log, vault = MemoryLog(), MemoryVault()
+    held = accounts(log, vault, Budget(tokens=20))
+    for run in ("r1", "r2", "r3"):
+        _, name = await held.reserve("li", run, Budget(tokens=5))
+    log._runs.clear()
+    assert await held.reserve("li", "r4", Budget(tokens=16)) == (Budget(tokens=16), name)
+
+
+class _Full(MemoryLog):
+    """A log that has no room for runs while it is `full`."""
+
+    full = True
+
+    async def append(
+        self,
+        run: str,
+        events: Sequence[Event],
+        blobs: Mapping[str, bytes] | None = None,
+        *,
+        durable: bool = False,
+    ) -> str:
+        if self.full and not run.startswith(ACCOUNT):
+            raise LogError(Text("the disk is full", "磁盘已满"))
+        return await super().append(run, events, blobs, durable=durable)
+
+
+async def test_a_run_that_cannot_be_written_gives_back_what_it_reserved_and_may_be_tried_again() -> None:
+    log, vault = _Full(), MemoryVault()
+    engine = letters(log, vault, paid(*['{"title": "short"}'] * 2), Budget(model_calls=5))
+    with pytest.raises(LogError, match="the disk is full"):
+        await engine.run("a letter", principal="li", run_id="r1")
+    (found,) = await ledgers(log)
+    assert (found.held, found.settled, found.left(found.limits)) == ({}, {}, Budget(model_calls=5))
+    assert list(await log.runs()) == []
+    log.full = False
+    assert (await engine.run("a letter", principal="li", run_id="r1")).status == "completed"
+    (found,) = await ledgers(log)
+    assert (found.held, found.used.model_calls) == ({}, 1)
+
+
+async def test_a_run_under_the_id_of_another_principals_gives_back_only_its_own_reservation() -> None:
+    log, vault = MemoryLog(), MemoryVault()
+    engine = letters(log, vault, paid(*['{"title": "short"}'] * 2), Budget(model_calls=5))
+    await engine.run("a letter", principal="li", run_id="r1")
+    with pytest.raises(LogConflict):
+        await engine.run("a letter", principal="han", run_id="r1")
+    left = {each.principal: each.left(each.limits).model_calls for each in await ledgers(log)}
+    assert left == {"li": 4, "han": 5}
+
+
+class _Unanswered(MemoryLog):
+    """A log that stores a run, and whose answer to that is lost."""
+
+    async def append(
+        self,
+        run: str,
+        events: Sequence[Event],
+        blobs: Mapping[str, bytes] | None = None,
+        *,
+        durable: bool = False,
+    ) -> str:
+        head = await super().append(run, events, blobs, durable=durable)
+        if not run.startswith(ACCOUNT):
+            raise asyncio.CancelledError
+        return head
+
+
+async def test_a_run_that_has_begun_keeps_its_reservation_until_it_has_ended() -> None:
+    log, vault = _Unanswered(), MemoryVault()
+    engine = letters(log, vault, paid('{"title": "short"}'), Budget(model_calls=5), Budget(model_calls=2))
+    with pytest.raises(asyncio.CancelledError):
+        await engine.run("a letter", principal="li", run_id="r1")
+    (found,) = await ledgers(log)
+    assert found.held == {"r1": Budget(model_calls=2)}

@@ -24,9 +24,13 @@ class BudgetReserved(Body):
 
 
 class BudgetSettled(Body):
-    """In the log of an account: a run has ended, and has used so much of what it had reserved."""
+    """In the log of an account: a run has ended, and has used so much of what it had reserved.
+
+    One that has not `started` gives it all back, as if it had never reserved.
+    """
 
     kind: Literal["budget.settled"] = "budget.settled"
     of: str
     usage: Usage = Usage()
     seconds: float = 0.0
+    started: bool = True

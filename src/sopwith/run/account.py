@@ -2,87 +2,124 @@
 
 An account is itself an append-only log, so that compare-and-append makes a reservation atomic between processes. A run
 reserves what it may use at most before it starts, and settles when it has ended; until then nobody else may use it. A
-run is charged to the window in which it began.
+run is charged to the window in which it began. A run that could not be started gives back what it had reserved.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sopwith.errors import LogConflict, LogError, Text, UserError
 from sopwith.guard.budget import PrincipalBudget, narrower, remaining, settle
 from sopwith.guard.vault import Vault
-from sopwith.ir.event import Body, BudgetReserved, BudgetSettled, Event, Phase
+from sopwith.ir.event import Body, BudgetReserved, BudgetSettled, Event, Phase, RunStarted
 from sopwith.ir.usage import UNLIMITED, Budget, Usage
 from sopwith.log.port import ACCOUNT, Log
 from sopwith.run.fold import fold_all
-from sopwith.run.journal import Clock
+from sopwith.run.journal import Clock, Journal
 from sopwith.run.redaction import Redaction
 from sopwith.run.state import State
 
 _LOGGER = logging.getLogger("sopwith")
 
+_KEPT = 1024
+"""So many ledgers are kept at most; another account is read from its beginning again."""
 
-@dataclass(frozen=True, slots=True)
+
+class Settled(NamedTuple):
+    """What a run had reserved, and its last settlement."""
+
+    budget: Budget
+    last: BudgetSettled
+
+    @property
+    def used(self) -> Usage:
+        """What the run is charged for."""
+        return settle(Usage(), self.last.usage, self.budget)
+
+
+@dataclass(slots=True)
 class Ledger:
-    """An account, added up: what runs hold that have not settled, and what the others have used."""
+    """An account, added up to its event `seq`: what runs hold that have not settled, and what the others have used.
+
+    `add` takes it one event further, at the same cost however long the account is.
+    """
 
     limits: Budget = UNLIMITED
     principal: str = ""
     since: int = 0
     until: int = 0
-    held: Mapping[str, Budget] = field(default_factory=dict[str, Budget])
-    settled: Mapping[str, BudgetSettled] = field(default_factory=dict[str, BudgetSettled])
+    held: dict[str, Budget] = field(default_factory=dict[str, Budget])
+    settled: dict[str, Settled] = field(default_factory=dict[str, Settled])
     used: Usage = field(default_factory=Usage)
     seconds: float = 0.0
+    seq: int = 0
+    at: int = 0
 
     def left(self, limits: Budget) -> Budget:
         """What of `limits` nobody holds and nobody has used."""
         return remaining(limits, self.used, self.seconds, self.held.values())
 
+    def add(self, event: Event) -> None:
+        """The next event of the account; one that was added before changes nothing."""
+        if event.seq <= self.seq:
+            return
+        self.seq, self.at = event.seq, event.at
+        match event.body:
+            case BudgetReserved() as reserved:
+                self.limits, self.principal = reserved.limits, reserved.principal
+                self.since, self.until = reserved.since, reserved.until
+                self.held[reserved.of] = reserved.budget
+            case BudgetSettled(started=False) as returned:
+                self.held.pop(returned.of, None)
+            case BudgetSettled() as last:
+                self._settle(last)
+            case _:
+                pass
+
+    def _settle(self, last: BudgetSettled) -> None:
+        earlier = self.settled.get(last.of)
+        if (
+            earlier is not None
+        ):  # the run was handed back, and has ended once more: its last settlement counts
+            budget = earlier.budget
+            self.used = self.used.since(earlier.used)
+            self.seconds -= earlier.last.seconds
+        elif last.of in self.held:
+            budget = self.held.pop(last.of)
+        else:
+            return
+        self.settled[last.of] = now = Settled(budget, last)
+        self.used += now.used
+        self.seconds = round(self.seconds + last.seconds, 6)
+
 
 def ledger(events: Iterable[Event]) -> Ledger:
     """The ledger after the events of an account. Pure; the last settlement of a run counts."""
-    latest: BudgetReserved | None = None
-    given: dict[str, Budget] = {}
-    settled: dict[str, BudgetSettled] = {}
+    found = Ledger()
     for event in events:
-        match event.body:
-            case BudgetReserved() as latest:
-                given[latest.of] = latest.budget
-            case BudgetSettled() as last if last.of in given:
-                settled[last.of] = last
-            case _:
-                pass
-    if latest is None:
-        return Ledger()
-    used = Usage()
-    for run, last in settled.items():
-        used = settle(used, last.usage, given[run])
-    held = {run: budget for run, budget in given.items() if run not in settled}
-    return Ledger(
-        limits=latest.limits,
-        principal=latest.principal,
-        since=latest.since,
-        until=latest.until,
-        held=held,
-        settled=settled,
-        used=used,
-        seconds=sum(last.seconds for last in settled.values()),
-    )
+        found.add(event)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """The accounts in one log. `budget` is that of each principal, None where there is none."""
+    """The accounts in one log. `budget` is that of each principal, None where there is none.
+
+    The ledgers of the accounts in use are kept, so that only what is new in an account is read. Nothing depends on
+    that they are up to date: an append that does not follow what was read is refused by the log, and tried again.
+    """
 
     log: Log
     vault: Vault
     redaction: Redaction
     clock: Clock
     budget: PrincipalBudget | None
+    _ledgers: dict[str, Ledger] = field(default_factory=dict[str, Ledger], init=False, repr=False)
+    """By account; what was used last is last."""
 
     async def reserve(
         self, principal: str, run: str, asked: Budget, names: Sequence[str] = ()
@@ -100,15 +137,17 @@ class Accounts:
         redactor.learn(names)
         shown = str(redactor.redact(principal))
         while True:
-            events = await self.log.read(name)
-            found = ledger(events)
+            found = await self._read(name)
+            seq = (
+                found.seq
+            )  # what is granted follows this event, also where others add to the ledger meanwhile
             if run in found.held or run in found.settled:
                 raise UserError(
                     Text(f"there is a run '{run}' already", f"已有运行“{run}”"),
                     Text("give each run an id of its own", "请为每个运行取不同的编号"),
                 )
             granted = narrower(asked, found.left(self.budget.limits))
-            ended = await self._ended(found.held) if granted != asked else ()
+            ended = await self._ended(tuple(found.held)) if granted != asked else ()
             reserved = BudgetReserved(
                 of=run,
                 budget=granted,
@@ -118,24 +157,49 @@ class Accounts:
                 until=since + size,
             )
             # Room that a run which has ended still holds is freed first.
-            if await self._append(name, events, ended or (reserved,)) and not ended:
+            if await self._append(name, found, seq, ended or (reserved,)) and not ended:
                 return granted, name
 
     async def settle(self, state: State) -> None:
         """Give back what a run that has ended did not use. Where that cannot be written, the next to need room does."""
         if state.account is None or state.outcome is None:
             return
+        settled = _settled(state)
         try:
             while True:
-                events = await self.log.read(state.account)
-                # A run that a person has handed back ends once more, and has used more.
-                settled = _settled(state)
-                if ledger(events).settled.get(state.run) == settled:
+                found = await self._read(state.account)
+                known = found.settled.get(state.run)
+                if known is not None and known.last == settled:
                     return
-                if await self._append(state.account, events, (settled,)):
+                if await self._append(state.account, found, found.seq, (settled,)):
                     return
         except LogError as error:
             _LOGGER.warning("run %s could not settle its account: %s", state.run, error)
+
+    async def give_back(self, journal: Journal, account: str | None) -> None:
+        """Give back all that a run has reserved of which nothing could be appended; its id may be used again.
+
+        What `journal` has not appended is dropped. A run that has started keeps its reservation. Where nothing can be
+        written, the reservation stands until its window has passed.
+        """
+        if account is None or journal.head:
+            return
+        journal.drop()
+        try:
+            if await self._has_started(journal.run, account):
+                return
+            returned = BudgetSettled(of=journal.run, started=False)
+            while journal.run in (found := await self._read(account)).held:
+                if await self._append(account, found, found.seq, (returned,)):
+                    return
+        except LogError as error:
+            _LOGGER.warning("run %s could not give back what it had reserved: %s", journal.run, error)
+
+    async def _has_started(self, run: str, account: str) -> bool:
+        """Whether the run in the log is the one that has reserved in `account`, and no other of the same id."""
+        events = await self.log.read(run)
+        first = events[0].body if events else None
+        return isinstance(first, RunStarted) and first.account == account
 
     async def _ended(self, held: Iterable[str]) -> Sequence[Body]:
         """The settlements that are missing: of runs that have ended, in processes that ended before they settled."""
@@ -146,10 +210,29 @@ class Accounts:
                 found.append(_settled(state))
         return found
 
-    async def _append(self, name: str, events: Sequence[Event], bodies: Sequence[Body]) -> bool:
-        """Append to an account as it was read. False where somebody else has been faster."""
-        seq, at = (events[-1].seq, events[-1].at) if events else (0, 0)
-        at = max(at, self.clock())
+    async def _read(self, name: str) -> Ledger:
+        """The ledger of an account, with what others have appended since it was last read."""
+        found = self._ledgers.pop(name, None)
+        if found is None:
+            self._drop()
+            found = Ledger()
+        self._ledgers[name] = found
+        for event in await self.log.read(name, after=found.seq):
+            found.add(event)
+        return found
+
+    def _drop(self) -> None:
+        """Make room for one more ledger. Runs also settle in the window after their own; then it is in use no more."""
+        now = self.clock()
+        while self._ledgers:
+            name, oldest = next(iter(self._ledgers.items()))
+            if len(self._ledgers) < _KEPT and now < 2 * oldest.until - oldest.since:
+                return
+            del self._ledgers[name]
+
+    async def _append(self, name: str, found: Ledger, seq: int, bodies: Sequence[Body]) -> bool:
+        """Append to an account after its event `seq`. False where somebody else has been faster."""
+        at = max(found.at, self.clock())
         made = [
             Event(name, name, seq + i, at, Phase.RECEIVE, None, None, body)
             for i, body in enumerate(bodies, 1)
@@ -157,7 +240,11 @@ class Accounts:
         try:
             await self.log.append(name, made, durable=True)
         except LogConflict:
+            if not await self.log.read(name, after=seq):  # the account is shorter than it was: begin again
+                self._ledgers.pop(name, None)
             return False
+        for event in made:
+            found.add(event)
         return True
 
 

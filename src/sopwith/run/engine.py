@@ -213,32 +213,36 @@ class Engine:
         budget, account = await self._accounts.reserve(who.id, run, self._budgets.run, names)
         driver = self._driver(book, run, run)
         journal = driver.journal
-        redactor = driver.around.redactor
-        redactor.learn(names)
-        journal.emit(
-            RunStarted(
-                procedure_id=chosen.id,
-                procedure=journal.keep(*self._procedure_blobs[chosen.id]),
-                tools=journal.keep(*self._tools_blob),
-                policy=journal.keep(*self._rules_blob),
-                prompts=prompts_digest(book.language),
-                model=self._models.id,
-                decisions=DECISIONS,
-                principal=who.model_copy(update={"id": redactor.redact(storable(who.id))}),
-                request=redactor.redact(storable(request)),
-                inputs=redactor.redact(given),
-                date=datetime.fromtimestamp(self._clock() / 1e6).date().isoformat(),
-                language=book.language,
-                grip=None if held is None else str(held),
-                dry_run=dry_run,
-                budget=budget,
-                step_budget=self._budgets.step,
-                step_budgets=self._budgets.by_step(),
-                account=account,
+        try:
+            redactor = driver.around.redactor
+            redactor.learn(names)
+            journal.emit(
+                RunStarted(
+                    procedure_id=chosen.id,
+                    procedure=journal.keep(*self._procedure_blobs[chosen.id]),
+                    tools=journal.keep(*self._tools_blob),
+                    policy=journal.keep(*self._rules_blob),
+                    prompts=prompts_digest(book.language),
+                    model=self._models.id,
+                    decisions=DECISIONS,
+                    principal=who.model_copy(update={"id": redactor.redact(storable(who.id))}),
+                    request=redactor.redact(storable(request)),
+                    inputs=redactor.redact(given),
+                    date=datetime.fromtimestamp(self._clock() / 1e6).date().isoformat(),
+                    language=book.language,
+                    grip=None if held is None else str(held),
+                    dry_run=dry_run,
+                    budget=budget,
+                    step_budget=self._budgets.step,
+                    step_budgets=self._budgets.by_step(),
+                    account=account,
+                )
             )
-        )
-        journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS))
-        return await self._drive(driver, [])
+            journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS))
+            return await self._drive(driver, [])
+        except BaseException:
+            await self._accounts.give_back(journal, account)
+            raise
 
     def run_sync(self, request: str, **options: Any) -> Run:
         """`run` for callers without an event loop; takes the same options."""
