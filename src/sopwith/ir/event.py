@@ -233,11 +233,14 @@ class CallFinished(Body):
 class CallReconciled(Body):
     """Somebody knows whether a call with an unknown outcome has acted: the tool's own hook, or a person (`by`).
 
+    `started` is the seq of its `call.started`.
+
     `happened` is None where it is still not known. What the call gave, where that is known, follows as `call.finished`.
     """
 
     kind: Literal["call.reconciled"] = "call.reconciled"
     tool: str
+    started: int | None = None
     happened: bool | None = None
     by: str | None = None
     ms: int = 0

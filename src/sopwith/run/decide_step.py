@@ -120,13 +120,12 @@ def _propose(
 def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, values: Values) -> Decision:
     """The next decision about a call whose arguments stand in the log."""
     arguments = cast("dict[str, Json]", values.true(dict(cursor.arguments or {})))
-    if cursor.verdict == "deny":
-        return FailStep(_error(book, node, "denied", DENIED, f"{tool.name} ({cursor.rule})"))
+    refused = _refused(book, node, tool, cursor)
+    if refused is not None and not cursor.unknown:
+        return FailStep(refused)
     if cursor.verdict == "ask" and cursor.approved is None and not state.dry_run:
         question = APPROVE.in_(book.language).format(tool.name, as_text(dict(cursor.arguments or {})))
         return AskPerson(question, "approval", {"type": "boolean"}, cursor.judged, cursor.rule, cursor.terms)
-    if cursor.approved is False:
-        return FailStep(_not_approved(book, node, tool, cursor))
     if cursor.started is not None:
         # In a dry run a read that needs leave has none, and is not made.
         stubbed = state.dry_run and (tool.effect is not Effect.READ or cursor.verdict == "ask")
@@ -137,10 +136,12 @@ def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, 
     retry = node.step.retry
     tries = cursor.attempt - cursor.lost
     if cursor.unknown:
-        if repeatable and tries < 1 + (retry.times if retry else 1):
+        # Also where it may not be made again by now: whether it has acted must be known.
+        if refused is None and repeatable and tries < 1 + (retry.times if retry else 1):
             return again
         if tool.reconcilable and not cursor.unsure:
-            return Reconcile(tool, arguments, cursor.key or "", _name(book, node, state))
+            started = state.open[-1].started if state.open else 0
+            return Reconcile(tool, arguments, cursor.key or "", _name(book, node, state), started)
         return EnterPhase(Phase.ESCALATE)
     if cursor.error is None:
         return again
@@ -215,10 +216,9 @@ def _finish(
 
 def _free_call(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
     tool = book.machine.tools[cursor.tool or ""]
-    if cursor.verdict == "deny":
-        return reject(cursor, _error(book, node, "denied", DENIED, f"{tool.name} ({cursor.rule})"))
-    if cursor.approved is False:
-        return reject(cursor, _not_approved(book, node, tool, cursor))
+    refused = _refused(book, node, tool, cursor)
+    if refused is not None and not cursor.unknown:
+        return reject(cursor, refused)
     return _call(book, node, tool, state, cursor, values)
 
 
@@ -241,6 +241,13 @@ def _asked(
 def _render(book: Book, template: Any, state: State, convert: Callable[[Any], Json]) -> Json:
     names: Mapping[str, None] = dict.fromkeys(path[0] for path in template.paths)
     return template.render(scope(state, book.procedure.inputs, names, convert) if names else {})
+
+
+def _refused(book: Book, node: Node, tool: ToolSpec, cursor: Cursor) -> ErrorData | None:
+    """Why the call may not be made, or None where it may."""
+    if cursor.verdict == "deny":
+        return _error(book, node, "denied", DENIED, f"{tool.name} ({cursor.rule})")
+    return _not_approved(book, node, tool, cursor) if cursor.approved is False else None
 
 
 def _not_approved(book: Book, node: Node, tool: ToolSpec, cursor: Cursor) -> ErrorData:

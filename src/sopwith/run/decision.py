@@ -100,12 +100,13 @@ class PerformCall:
 
 @dataclass(frozen=True, slots=True)
 class Reconcile:
-    """Ask the tool whether a call whose outcome is unknown has acted. The result gets the name `name`."""
+    """Ask the tool whether the call of the event `started` has acted. The result gets the name `name`."""
 
     tool: ToolSpec
     arguments: dict[str, Json]
     key: str
     name: str
+    started: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from sopwith.run.dry_run import made_up
 from sopwith.run.limits import call_seconds
 from sopwith.run.rejection import reject
 from sopwith.run.state import Cursor
+from sopwith.tools.port import failed
 
 
 async def start_call(actor: Actor, decision: StartCall) -> None:
@@ -85,9 +86,12 @@ async def perform_call(actor: Actor, decision: PerformCall) -> None:
     cause = journal.state.cursor.started if journal.state.cursor else None
     seconds = call_seconds(actor.book, journal.state, decision.seconds)
     began = time.perf_counter()
-    result = await actor.around.catalogue.call(
-        decision.tool.name, decision.arguments, key=decision.key, seconds=seconds
-    )
+    try:
+        result = await actor.around.catalogue.call(
+            decision.tool.name, decision.arguments, key=decision.key, seconds=seconds
+        )
+    except Exception as error:  # a source that breaks its promise: what it has done, nobody knows
+        result = failed("exception", f"{type(error).__name__}: {error}", unknown=writes)
     ms = int((time.perf_counter() - began) * 1000)
     if result.late is not None and cause is not None:
         actor.late.expect(result.late, cause)
@@ -132,7 +136,9 @@ async def reconcile(actor: Actor, decision: Reconcile) -> None:
         decision.tool.name, decision.arguments, key=decision.key, seconds=seconds
     )
     ms = int((time.perf_counter() - began) * 1000)
-    cause = journal.emit(CallReconciled(tool=decision.tool.name, happened=found.happened, ms=ms))
+    cause = journal.emit(
+        CallReconciled(tool=decision.tool.name, started=decision.started, happened=found.happened, ms=ms)
+    )
     if found.happened:
         stored = journal.stored(actor.redact(found.value))
         journal.emit(CallFinished(name=decision.name, **stored), cause)

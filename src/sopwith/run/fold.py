@@ -46,7 +46,7 @@ from sopwith.ir.event import (
     TimeoutPassed,
     ValueStored,
 )
-from sopwith.ir.tool import Effect, ErrorData
+from sopwith.ir.tool import ErrorData
 from sopwith.models.port import ModelReply
 from sopwith.run.state import Cursor, Exchange, Lease, Reference, State, Stored, Visited
 
@@ -248,7 +248,7 @@ def _started(state: State, event: Event, body: CallStarted) -> None:
     _set(state, calls=state.calls + 1)
     if state.cursor is not None and state.cursor.unknown:
         # Made again with the same key: its outcome is open anew, and counted as a started call.
-        _close(state, body.tool)
+        _close(state, _latest(state))
     _cursor(
         state,
         started=event.seq,
@@ -261,12 +261,14 @@ def _started(state: State, event: Event, body: CallStarted) -> None:
     )
 
 
-def _close(state: State, tool: str) -> None:
-    """The latest of the open writes of `tool` is not open any more."""
-    left = list(reversed(state.open))
-    if tool in left:
-        left.remove(tool)
-        _set(state, open=tuple(reversed(left)))
+def _latest(state: State) -> int | None:
+    """The open write of the step at hand."""
+    return state.open[-1].started if state.open else None
+
+
+def _close(state: State, started: int | None) -> None:
+    """The write that was started there is not open any more."""
+    _set(state, open=tuple(write for write in state.open if write.started != started))
 
 
 def _bind(state: State, event: Event, body: CallFinished | ValueStored) -> None:
@@ -286,16 +288,15 @@ def _finished_call(state: State, event: Event, body: CallFinished) -> None:
         _cursor(state, started=None, error=body.error)
     else:
         _bind(state, event, body)
-        if state.cursor is not None and state.cursor.unknown and state.cursor.tool is not None:
-            _close(state, state.cursor.tool)
+        if state.cursor is not None and state.cursor.unknown:
+            _close(state, _latest(state))
         _cursor(state, started=None, unknown=False, error=None, done=True, stubbed=body.stubbed)
 
 
 def _lost(state: State, why: ErrorData | None = None) -> None:
     """The call at hand may have acted: nobody knows. `why` is what is known."""
-    cursor = state.cursor
-    if cursor is not None and cursor.tool is not None and not cursor.unknown:
-        _set(state, open=(*state.open, cursor.tool))
+    if state.acting is not None:
+        _set(state, open=(*state.open, state.acting))
     _cursor(state, started=None, unknown=True, error=why)
 
 
@@ -307,9 +308,9 @@ def _reconciled(state: State, event: Event, body: CallReconciled) -> None:
         return
     if body.by is None and body.happened:
         return  # `call.finished` follows, with its result
-    _close(state, body.tool)
-    if cursor is not None and cursor.tool == body.tool:
+    if cursor is not None and cursor.unknown and body.started == _latest(state):
         _cursor(state, unknown=False)
+    _close(state, body.started)
 
 
 def _value_stored(state: State, event: Event, body: ValueStored) -> None:
@@ -331,7 +332,6 @@ def _edge_taken(state: State, event: Event, body: EdgeTaken) -> None:
     _set(
         state,
         cursor=None,
-        taken_by=None,
         entered_by=Visited(body.to, 1, body.by, body.label, body.confidence),
         error=failed if body.by == "error" else state.error,
     )
@@ -388,7 +388,7 @@ def _resumed(state: State, event: Event, body: RunResumed) -> None:
         _wake(state, event.at)
     if cursor is None:
         return
-    if cursor.started is not None and cursor.effect is not Effect.READ and not state.dry_run:
+    if state.acting is not None:
         _lost(state)
     _cursor(state, started=None, asked=None, lost=cursor.lost + (cursor.started is not None))
 
@@ -401,6 +401,9 @@ def _timed_out(state: State, event: Event, body: TimeoutPassed) -> None:
 
 
 def _finished(state: State, event: Event, body: RunFinished) -> None:
+    """A write that was at work may have acted."""
+    if state.acting is not None:
+        _lost(state)
     _set(state, outcome=body.outcome, lease=None)
 
 
@@ -421,6 +424,7 @@ def _handed_back(state: State, event: Event, body: RunHandedBack) -> None:
         output_screened=None,
         error=None,
         cursor=None,
+        taken_by=None,
         entered_by=Visited(body.to, 1, "person", body.by),
         forgiven=_with(state.forgiven, body.to, state.visits.get(body.to, 0)),
     )

@@ -71,14 +71,15 @@ def set_values(actor: Actor, by: str, values: Mapping[str, Json]) -> None:
 
 def say_happened(actor: Actor, by: str, happened: bool) -> None:
     """`by` has looked: the writes whose outcome was not known have acted, or have not."""
-    tools = actor.journal.state.open
-    if not tools:
+    writes = actor.journal.state.open
+    if not writes:
         raise UserError(
             Text("the run has no write with an unknown outcome", "该运行没有结果未知的写操作"),
             Text("leave the statement out", "请去掉该声明"),
         )
-    for tool in tools:
-        actor.journal.emit(CallReconciled(tool=tool, happened=happened, by=by))
+    for write in writes:
+        body = CallReconciled(tool=write.tool, started=write.started, happened=happened, by=by)
+        actor.journal.emit(body, write.started, write.step)
 
 
 def hand_back(actor: Actor, by: str, to: str) -> None:
@@ -90,7 +91,7 @@ def hand_back(actor: Actor, by: str, to: str) -> None:
             Text(f"there is no step '{to}'", f"没有步骤“{to}”"), Text(f"steps: {listed}", f"步骤：{listed}")
         )
     if state.open:
-        listed = ", ".join(state.open)
+        listed = ", ".join(write.tool for write in state.open)
         raise UserError(
             Text(
                 f"it is not known whether these have acted: {listed}", f"尚不清楚以下操作是否已执行：{listed}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sopwith.errors import Text
 from sopwith.ir.outcome import Packet
-from sopwith.ir.tool import Effect, ErrorData
+from sopwith.ir.tool import ErrorData
 from sopwith.run.book import Book
 from sopwith.run.state import Cursor, Reference, State
 
@@ -32,7 +32,7 @@ def packet(book: Book, state: State, limit: str | None = None) -> Packet:
             name: value.preview if isinstance(value, Reference) else value
             for name, value in state.values.items()
         },
-        open=_open(state, cursor),
+        open=tuple(write.tool for write in (*state.open, *filter(None, [state.acting]))),
         error=_error(state, cursor),
     )
 
@@ -72,9 +72,3 @@ def _error(state: State, cursor: Cursor | None) -> ErrorData | None:
     if cursor is None:
         return state.error
     return cursor.failed or (cursor.error if cursor.unknown else state.error)
-
-
-def _open(state: State, cursor: Cursor | None) -> tuple[str, ...]:
-    """Writes whose outcome is not known: of earlier steps, and one that was started and has not come back."""
-    started = cursor is not None and cursor.started is not None and cursor.effect is not Effect.READ
-    return (*state.open, cursor.tool) if cursor is not None and started and cursor.tool else state.open

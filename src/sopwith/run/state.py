@@ -113,6 +113,15 @@ class Cursor(_Changed):
 
 
 @dataclass(frozen=True, slots=True)
+class OpenWrite:
+    """A write that may have acted: nobody knows. `started` is the seq of its `call.started`."""
+
+    tool: str
+    step: str
+    started: int
+
+
+@dataclass(frozen=True, slots=True)
 class Visited:
     """One step of the path, and how the run came to it."""
 
@@ -179,8 +188,8 @@ class State(_Changed):
     transcript: tuple[Exchange, ...] = ()
     tail: str | None = None
     """The tail of the open exchange of a transcript."""
-    open: tuple[str, ...] = ()
-    """Tools whose writes may have acted, without a known outcome."""
+    open: tuple[OpenWrite, ...] = ()
+    """Writes that may have acted, without a known outcome."""
     calls: int = 0
     """Tool calls that were started."""
     used: Usage = _NOTHING
@@ -203,6 +212,14 @@ class State(_Changed):
     """The person who has taken the run over."""
     forgiven: Mapping[str, int] = field(default_factory=dict[str, Any])
     """Visits of a step that do not count against its bound: a person has sent the run there."""
+
+    @property
+    def acting(self) -> OpenWrite | None:
+        """The write that was started and has not come back, where there is one."""
+        cursor = self.cursor
+        if cursor is None or cursor.started is None or cursor.effect is Effect.READ or self.dry_run:
+            return None
+        return OpenWrite(cursor.tool or "", cursor.step, cursor.started)
 
     @property
     def usage(self) -> Usage:
