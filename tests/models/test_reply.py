@@ -248,3 +248,11 @@ def test_no_malformed_reply_crashes_or_becomes_a_value_that_the_schema_refuses(t
 def test_no_malformed_choice_crashes(text):
     reading = read_reply(CHOICE, ModelReply(text))
     assert (reading.action in CHOICE.labels) != (reading.error is not None)
+
+
+@pytest.mark.parametrize("depth", [90, 110, 500, 900, 940, 960, 980, 1_000, 4_000])
+def test_a_value_that_nests_without_end_is_refused_where_anything_goes(depth: int) -> None:
+    action = Action("go", "", {"type": "object"})
+    request = ModelRequest(Prompt("", (), ""), "action", actions=(action,), legal=("go",))
+    found = read_reply(request, ModelReply('{"a":' * depth + "1" + "}" * depth))
+    assert (found.error is None) == (depth < 100)

@@ -74,8 +74,8 @@ def read_reply(request: ModelRequest, reply: ModelReply) -> Reading:
         return _read_action(request, reply, repairs)
     except _Refused as refused:
         return Reading(repairs=tuple(repairs), error=refused.error)
-    except ValueRefused as refused:  # it nests deeper than anything that is stored
-        told = ErrorData(code="invalid_arguments", message=refused.message.en[-_LONGEST_REASON:])
+    except (ValueRefused, RecursionError) as refused:  # it nests deeper than anything that is stored
+        told = ErrorData(code="invalid_arguments", message=str(refused)[-_LONGEST_REASON:])
         return Reading(repairs=tuple(repairs), error=told)
 
 
