@@ -155,7 +155,7 @@ def appends(size: Size, folder: Path) -> list[Measure]:
     n = size.writers * size.appends
     return [
         Measure("appends_lost", expected - len(stored), "events", n),
-        Measure("lock_errors", counts["lock_errors"], "processes", n),
+        Measure("lock_errors", counts["lock_errors"], "processes", size.writers + 1),
         Measure("runs_out_of_order", disorder, "runs", size.writers),
         Measure("audit_findings", len(verify(Scan(path)).findings), "findings", size.writers),
         Measure("reads_meanwhile", counts["reads"], "reads", counts["reads"]),
@@ -193,8 +193,9 @@ async def _resume(folder: Path, driver: int, runs: list[str]) -> Counter[str]:
                     counts[run.status] += 1
                 except RunBusy:
                     counts["busy"] += 1
-                except UserError:
-                    counts["late"] += 1
+                except UserError as error:
+                    late = "has ended" in error.message.en or "asks nothing" in error.message.en
+                    counts["late" if late else f"error {error.code}: {error.message.en}"] += 1
                 except SopwithError as error:
                     counts[f"error {error.code}: {error.message.en}"] += 1
 

@@ -46,6 +46,9 @@ class Runner(Protocol):
         ...
 
 
+Durability = Literal["sync", "async", "exit"]
+"""When LangGraph writes its checkpoints."""
+
 Side = Callable[[Shape, Model, Prompter, Path], AbstractAsyncContextManager[Runner]]
 
 
@@ -127,7 +130,7 @@ class LangGraph:
     """A compiled LangGraph graph with its SQLite saver."""
 
     graph: Any
-    durability: Literal["sync", "exit"]
+    durability: Durability
     steps: int
 
     async def run(self, request: str) -> None:
@@ -136,9 +139,9 @@ class LangGraph:
         await self.graph.ainvoke(start, config, durability=self.durability)
 
 
-def lang_graph(durability: Literal["sync", "exit"], synchronous: Synchronous = "NORMAL") -> Side:
-    """LangGraph's StateGraph with AsyncSqliteSaver, checkpointing at every step ("sync") or at the end
-    ("exit")."""
+def lang_graph(durability: Durability, synchronous: Synchronous = "NORMAL") -> Side:
+    """LangGraph's StateGraph with AsyncSqliteSaver, checkpointing at every step ("sync"), meanwhile
+    ("async", its default), or at the end ("exit")."""
 
     @asynccontextmanager
     async def side(shape: Shape, model: Model, prompter: Prompter, path: Path) -> AsyncIterator[Runner]:
@@ -245,6 +248,7 @@ PEERS: dict[str, Side] = {
     "bare_loop_once": bare_loop("run"),
     "bare_loop_intent": bare_loop("twice", "FULL"),
     "langgraph_sqlite": lang_graph("sync"),
+    "langgraph_sqlite_async": lang_graph("async"),
     "langgraph_sqlite_exit": lang_graph("exit"),
     "langgraph_sqlite_full": lang_graph("sync", "FULL"),
     "pydantic_graph": builder_graph,

@@ -34,7 +34,12 @@ UNITS = {"share": "", "times": " ×"}
 def render(results: Sequence[Result], notes: Path = NOTES) -> str:
     """The page, results in order of their names, each with its note in the folder `notes`."""
     ordered = sorted(results, key=lambda result: result.name)
-    return "\n".join([HEAD, *(_section(result, notes / f"{result.name}.md") for result in ordered)])
+    sections = [_section(result, notes / f"{result.name}.md") for result in ordered]
+    measured = {measure.name for result in results for measure in result.measures}
+    missing = [f"`{name}` ({goal})" for name, goal in GOALS.items() if name not in measured]
+    if missing:
+        sections.append(f"## Not measured yet\n\nTargets without a result: {', '.join(missing)}.\n")
+    return "\n".join([HEAD, *sections])
 
 
 def read_results(folder: Path = RESULTS) -> list[Result]:

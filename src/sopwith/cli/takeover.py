@@ -15,6 +15,7 @@ from sopwith.cli.options import (
     Mcp,
     ModelSpec,
     PolicyFile,
+    PriceFile,
     Reveal,
     RunId,
     Tools,
@@ -53,6 +54,7 @@ def takeover(
     tools: Tools = None,
     mcp: Mcp = None,
     policy: PolicyFile = None,
+    prices: PriceFile = None,
     data: Data = None,
     as_json: AsJson = False,
     as_lines: AsLines = False,
@@ -70,5 +72,5 @@ def takeover(
             session.run_id, by=session.who, to=to, values=given, happened=known, why=why
         )
 
-    options = Options(model, data, tools or None, mcp, policy)
+    options = Options(model, data, tools or None, mcp, policy, prices)
     return take_up(context, run, options, act, by=by, lines=as_lines, reveal=reveal, ended=True)

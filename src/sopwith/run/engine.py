@@ -465,8 +465,6 @@ def _vault_for(log: Log) -> Vault:
 
 
 _WAITING_HINT = Text("`sopwith approvals` lists what waits", "用 sopwith approvals 查看等待批准的调用")
-_CANCELLED = Text("cancelled by {}", "由 {} 取消")
 _RUN_ID_HINT = Text("a colon marks what stands beside a run", "冒号用于标记运行的附属日志")
 _BROKEN = Text("the procedures do not pass their checks", "流程未通过检查")
 _BROKEN_HINT = Text("see the diagnostics, or run `sopwith check`", "请查看诊断，或运行 sopwith check")
-_RUNS_HINT = Text("`sopwith runs` lists the runs", "用 sopwith runs 查看所有运行")
