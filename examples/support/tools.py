@@ -13,6 +13,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -31,18 +32,28 @@ Status = Literal["open", "answered", "escalated"]
 class Opened(TypedDict):
     """A ticket that was taken in: the customer's words in short, and what is known about it.
 
-    `similar` is the topic and the title of the article most like it, or `none`; `topic` is what the ticket is about,
-    where the rules of the desk say so.
+    `topic` is what the ticket is about, where the rules of the desk say so.
     """
 
     ticket_id: str
     language: Language
     empty: bool
     question: str
-    similar: str
     topic: KnownTopic
     for_a_person: bool
     reason: str
+
+
+class Alike(TypedDict):
+    """What the knowledge base says a question is about, whether or not an article answers it.
+
+    `topic` and `title` are those of the most similar article, and `words` how many words, or pairs of Chinese
+    characters, the two share.
+    """
+
+    topic: KnownTopic
+    title: str
+    words: int
 
 
 class Hit(TypedDict):
@@ -117,6 +128,20 @@ _CITATION = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """An article that shares words with a query: how it ranks, which share of the query it has, and of how many
+    `asked` words how many."""
+
+    id: str
+    category: Category
+    title: str
+    rank: float
+    score: float
+    words: int
+    asked: int
+
+
 class Desk:
     """The desk over one SQLite file: the knowledge base and the tickets.
 
@@ -142,26 +167,26 @@ class Desk:
             category: What the question is about; articles of this category come first when in doubt.
             limit: How many articles at most.
         """
-        asked = list(dict.fromkeys(terms(query)))
-        if not asked or limit < 1:
-            return {"items": []}
-        with self._open() as db:
-            weights = _term_weights(db, asked)
-            rows = db.execute(
-                f"SELECT a.id, a.category, a.title, -bm25(found, {_WEIGHTS}) AS rank, "
-                "f.title || ' ' || f.symptoms || ' ' || f.steps AS has "
-                "FROM found f JOIN articles a USING (id) WHERE found MATCH ? AND a.lang = ?",
-                (" OR ".join(f'"{term}"' for term in asked), language(query)),
-            ).fetchall()
         ranked: list[tuple[float, Hit]] = []
-        for row in rows:
-            shared = weights.keys() & set(row["has"].split())
-            score = sum(weights[term] for term in shared) / sum(weights.values())
-            if score >= RELEVANT and len(shared) >= min(2, len(weights)):
-                rank = row["rank"] * (_CATEGORY_WEIGHT if row["category"] == category else 1)
-                ranked.append((-rank, {"id": row["id"], "title": row["title"], "score": round(score, 3)}))
+        for row in self._near(query) if limit > 0 else []:
+            if row.score >= RELEVANT and row.words >= min(2, row.asked):
+                rank = row.rank * (_CATEGORY_WEIGHT if row.category == category else 1)
+                ranked.append((-rank, {"id": row.id, "title": row.title, "score": round(row.score, 3)}))
         ranked.sort(key=lambda pair: (pair[0], pair[1]["id"]))
         return {"items": [hit for _, hit in ranked[:limit]]}
+
+    @tool(name="kb.compare")
+    def compare(self, question: str) -> Alike:
+        """Say what a question is about, going by the articles that are most like it.
+
+        Args:
+            question: The customer's words.
+        """
+        near = self._near(question)
+        if not near:
+            return {"topic": "unknown", "title": "", "words": 0}
+        best = near[0]
+        return {"topic": TOPICS[best.category], "title": best.title, "words": best.words}
 
     @tool(name="kb.article")
     def article(self, id: str) -> Article:
@@ -188,7 +213,6 @@ class Desk:
             channel: How it came in.
         """
         asked, lang, rule = question(text), language(text), for_a_person(text)
-        similar = self._similar(asked)
         with self._once(idempotency_key) as (db, done):
             if done is not None:
                 return done
@@ -198,7 +222,6 @@ class Desk:
                 "language": lang,
                 "empty": not text.strip(),
                 "question": asked,
-                "similar": similar,
                 "topic": _known_topic(text, rule),
                 "for_a_person": rule is not None,
                 "reason": rule.reason[lang] if rule else "",
@@ -285,14 +308,27 @@ class Desk:
         ]
         return {"ok": not problems, "problems": problems, "reply": "\n".join((first, *lines, cite))}
 
-    def _similar(self, query: str) -> str:
-        """The topic and the title of the article most like `query`, in one line."""
-        best = self.search(query, limit=1)["items"]
-        if not best:
-            return "none"
+    def _near(self, query: str) -> list[_Near]:
+        """The articles in the language of `query` that share a word with it, best first."""
+        asked = list(dict.fromkeys(terms(query)))
+        if not asked:
+            return []
         with self._open() as db:
-            row = db.execute("SELECT category, title FROM articles WHERE id = ?", (best[0]["id"],)).fetchone()
-        return f"{TOPICS[row['category']]}: {row['title']}"
+            weights = _term_weights(db, asked)
+            rows = db.execute(
+                f"SELECT a.id, a.category, a.title, -bm25(found, {_WEIGHTS}) AS rank, "
+                "f.title || ' ' || f.symptoms || ' ' || f.steps AS has "
+                "FROM found f JOIN articles a USING (id) WHERE found MATCH ? AND a.lang = ? ORDER BY rank DESC, id",
+                (" OR ".join(f'"{term}"' for term in asked), language(query)),
+            ).fetchall()
+        near: list[_Near] = []
+        for row in rows:
+            shared = weights.keys() & set(row["has"].split())
+            score = sum(weights[term] for term in shared) / sum(weights.values())
+            near.append(
+                _Near(row["id"], row["category"], row["title"], row["rank"], score, len(shared), len(asked))
+            )
+        return near
 
     def _write(self, ticket_id: str, key: str, allowed: tuple[Status, ...], **columns: str) -> Ticket:
         with self._once(key) as (db, done):
@@ -387,4 +423,4 @@ def tools(path: str | Path | None = None) -> list[Callable[..., Any]]:
     return tools_of(Desk(path))
 
 
-search, article, open_ticket, classify, reply, escalate, check_draft = tools()
+search, compare, article, open_ticket, classify, reply, escalate, check_draft = tools()

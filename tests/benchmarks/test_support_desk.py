@@ -20,6 +20,7 @@ from benchmarks.support_desk import (
     handle,
     last_row,
     measures,
+    second_set,
     tickets,
     without_a_model,
     written,
@@ -46,9 +47,18 @@ def one(grip: str, number: int, label: str, outcome: str, **more: Any) -> Handle
 STRICT = [
     one("strict", 1, "completed", "completed", right_article=True, run="completed", seconds=20.0),
     one("strict", 2, "completed", "completed", right_article=False, run="completed", recomputed=9, unknown=1),
-    one("strict", 3, "completed", "escalated", run="escalated"),
+    one("strict", 3, "completed", "escalated", run="escalated", by_model=True),
     one("strict", 4, "completed", LEFT_OPEN, category="", run="escalated", violations=("left",), seconds=4.0),
-    one("strict", 5, "escalated", "completed", right_article=False, run="completed", category="account"),
+    one(
+        "strict",
+        5,
+        "escalated",
+        "completed",
+        right_article=False,
+        run="completed",
+        category="account",
+        by_model=True,
+    ),
     one("strict", 6, "denied", "denied", category="", steps=0, tokens=0, seconds=0.0),
     one("strict", 7, "denied", "escalated", run="escalated"),
     one("strict", 8, "escalated", "escalated", run="escalated"),
@@ -76,6 +86,17 @@ def test_categories_have_one_denominator_and_none_is_wrong() -> None:
     assert (found()["category_accuracy_strict"].value, found()["category_accuracy_strict"].n) == (0.7143, 7)
     assert (found()["category_accuracy_free"].value, found()["category_accuracy_free"].n) == (0.0, 7)
     assert found()["category_accuracy_no_model"].n == 7
+
+
+def test_what_the_model_decided_stands_beside_the_article_s_topic() -> None:
+    assert found()["category_decided_by_model_share"].value == 0.2857
+    by_model = found()["category_accuracy_by_model"]
+    assert (by_model.value, by_model.n, by_model.peer_value) == (0.5, 2, 0.5)
+    plain = [replace(h, category="fault") for h in NO_MODEL]
+    second = {m.name: m for m in second_set(STRICT, plain)}
+    assert second["category_accuracy_by_model_second_set"].peer_value == 0
+    assert second["category_accuracy_second_set"].value == found()["category_accuracy_strict"].value
+    assert second["tickets_second_set"].value == 8
 
 
 def test_the_baseline_stands_beside_the_accuracies() -> None:

@@ -52,6 +52,7 @@ def test_the_module_and_the_function_give_the_same_tools(tmp_path: Path) -> None
     assert effects == {
         "desk.check_draft": Effect.READ,
         "kb.article": Effect.READ,
+        "kb.compare": Effect.READ,
         "kb.search": Effect.READ,
         "tickets.classify": Effect.WRITE,
         "tickets.escalate": Effect.WRITE,
@@ -114,6 +115,21 @@ def test_a_single_word_is_found(knowledge: Any, query: str, id: str) -> None:
 def test_hits_are_in_the_language_of_the_query(knowledge: Any) -> None:
     assert {id[:4] for id in _found(knowledge, "登录密码忘了")} == {"KB-1"}
     assert {id[:4] for id in _found(knowledge, "forgot my sign-in password")} == {"KB-2"}
+
+
+def test_a_comparison_says_what_a_question_is_about_though_no_article_answers_it(knowledge: Any) -> None:
+    asked = "表里几百行客户资料，难道要一行一行敲进去吗"
+    found = knowledge.compare(asked)
+    assert knowledge.search(asked)["items"] == []
+    assert (found["topic"], found["title"]) == ("how to 使用", "用表格批量导入任务到看板")
+    assert found["words"] < 3
+
+
+def test_a_comparison_counts_the_words_in_common(knowledge: Any) -> None:
+    clear = knowledge.compare("安卓手机锁屏后没有提醒，打开应用才看到消息")
+    assert (clear["topic"], clear["words"] >= 3) == ("broken 故障", True)
+    assert knowledge.compare("番茄炒蛋")["topic"] == "unknown"
+    assert knowledge.compare("？！") == {"topic": "unknown", "title": "", "words": 0}
 
 
 def test_no_more_hits_than_asked_for(knowledge: Any) -> None:
