@@ -235,16 +235,18 @@ def without_a_model(cases: Sequence[dict[str, Any]], folder: Path) -> list[Handl
 def measures(
     strict: Sequence[Handled], free: Sequence[Handled], no_model: Sequence[Handled]
 ) -> list[Measure]:
-    """The rates of all three with their intervals, and what a ticket costs. `free` may hold fewer of the tickets."""
+    """The rates of all three with their intervals, and what a ticket costs. `free` may hold fewer of the tickets,
+    or none."""
     n = len(strict)
     due = [h for h in strict if h.wanted == "completed"]
     entered = [h for h in strict if h.steps or h.violations]
     # The screen is the same for all three, and so is the denominator.
     refused = {h.id for h in no_model if h.wanted == h.outcome == "denied"}
-    right = {of[0].grip: sum(h.right for h in of) for of in (strict, free, no_model)}
-    sorted_right = {of[0].grip: _categories(of, refused) for of in (strict, free, no_model)}
-    count = {of[0].grip: len(of) for of in (strict, free, no_model)}
-    open_to = {of[0].grip: max(1, sum(h.id not in refused for h in of)) for of in (strict, free, no_model)}
+    ways = [of for of in (strict, free, no_model) if of]
+    right = {of[0].grip: sum(h.right for h in of) for of in ways}
+    sorted_right = {of[0].grip: _categories(of, refused) for of in ways}
+    count = {of[0].grip: len(of) for of in ways}
+    open_to = {of[0].grip: max(1, sum(h.id not in refused for h in of)) for of in ways}
     taken_in = open_to["strict"]
     found = [
         Measure("tickets", n, "tickets", n),
@@ -259,18 +261,18 @@ def measures(
         rate("needless_escalation", sum(_given_away(h) for h in due), max(1, len(due))),
         rate("path_compliance_strict", sum(not h.violations for h in entered), max(1, len(entered))),
     ]  # fmt: skip
-    for grip in ("no_model", "free"):
+    for grip in (of[0].grip for of in ways[1:]):
         found += [
             rate(f"category_accuracy_{grip}", sorted_right[grip], open_to[grip]),
             rate(f"outcome_accuracy_{grip}", right[grip], count[grip]),
         ]
-    for of in (strict, free, no_model):
+    for of in ways:
         found += _answers(of)
     found += _by_model(strict, no_model, refused)
     found.append(_share("refused_by_the_screen", sum(h.outcome == "denied" for h in no_model), n))
     seen, hidden = sum(h.recomputed for h in strict), sum(h.unknown for h in strict)
     found.append(_share("expressions_computed_again", seen, seen + hidden))
-    for of in (strict, free):
+    for of in (strict, free) if free else (strict,):
         found += _costs(of)
     return found
 
@@ -366,7 +368,7 @@ class Handlings:
 
 
 async def every_way(quick: bool, model: str, free_every: int = 1) -> Handlings:
-    """Both sets by the procedure and with no model, the first also free on every `free_every`-th ticket."""
+    """Both sets by the procedure and with no model, the first also free on every `free_every`-th ticket, or none for 0."""
     connected = connect(model)
     first, second = tickets(quick), tickets(quick, SECOND)
     try:
@@ -377,7 +379,7 @@ async def every_way(quick: bool, model: str, free_every: int = 1) -> Handlings:
             return Handlings(
                 strict=await handle(connected, "strict", first, folders[0]),
                 strict_second=_named_second(await handle(connected, "strict", second, folders[1])),
-                free=await handle(connected, "free", first[::free_every], folders[0]),
+                free=await handle(connected, "free", first[::free_every], folders[0]) if free_every else [],
                 no_model=without_a_model(first, folders[0]),
                 no_model_second=_named_second(without_a_model(second, folders[1])),
             )
@@ -411,7 +413,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.add_argument("--model", default="local", help="a model, as in `sopwith run --model`")
     parser.add_argument("--details", type=Path, help="write what became of every ticket, as JSON lines")
-    every = "run free on every N-th ticket: it is slow"
+    every = "run free on every N-th ticket, 0 for none: it is slow"
     parser.add_argument("--free-every", type=int, default=1, metavar="N", help=every)
     given = parser.parse_args()
     ways = asyncio.run(every_way(given.quick, given.model, given.free_every))

@@ -112,6 +112,11 @@ def test_a_wrong_answer_is_one_that_should_not_have_been_sent_or_is_from_another
     assert "article_accuracy_free" not in found()
 
 
+def test_the_free_runs_may_be_left_out() -> None:
+    without = {m.name: m for m in measures(STRICT, [], NO_MODEL)}
+    assert without == {name: m for name, m in found().items() if not name.endswith("_free")}
+
+
 def test_needless_escalation_counts_runs_that_gave_up_too() -> None:
     assert (found()["needless_escalation"].value, found()["needless_escalation"].n) == (0.5, 4)
 
