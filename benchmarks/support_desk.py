@@ -368,7 +368,7 @@ class Handlings:
 
 
 async def every_way(quick: bool, model: str, free_every: int = 1) -> Handlings:
-    """Both sets by the procedure and with no model, the first also free on every `free_every`-th ticket, or none for 0."""
+    """Both sets by the procedure and with no model, the first also free on every `free_every`-th ticket if not 0."""
     connected = connect(model)
     first, second = tickets(quick), tickets(quick, SECOND)
     try:
