@@ -1,7 +1,10 @@
+import re
+
 import pytest
 
 from sopwith.errors import UserError
-from sopwith.ir.schema import json_path, validator
+from sopwith.ir.schema import together, validator
+from sopwith.ir.schema_problem import TYPES, json_path
 
 NODE = {
     "type": "object",
@@ -109,3 +112,55 @@ def test_the_same_schema_is_compiled_once():
 def test_paths():
     assert json_path(["files", 0, "p"]) == "$.files[0].p"
     assert json_path(["a b", "天数"]) == '$["a b"].天数'
+
+
+# What every common keyword says against a value, in the language of the reader.
+SAID = [
+    ({"type": ["integer", "null"]}, "x", "$：应为空值或整数，不是文本"),
+    ({"enum": ["a", 2]}, "b", '$："b" 不在可选值之内："a"、2'),
+    ({"const": 1}, 2, "$：2 应为 1"),
+    ({"required": ["天数"]}, {}, '$：缺少 "天数"'),
+    ({"properties": {"b": {}}, "additionalProperties": False}, {"a": 1}, '$：此处不允许 "a"'),
+    ({"minLength": 2}, "a", '$："a" 不足 2 个字符'),
+    ({"maxLength": 1}, "ab", '$："ab" 超过 1 个字符'),
+    ({"minimum": 1}, 0, "$：0 小于最小值 1"),
+    ({"maximum": 5}, 10, "$：10 大于最大值 5"),
+    ({"exclusiveMinimum": 0}, 0, "$：0 应大于 0"),
+    ({"exclusiveMaximum": 5}, 5, "$：5 应小于 5"),
+    ({"multipleOf": 2}, 3, "$：3 不是 2 的倍数"),
+    ({"pattern": "^a"}, "b", '$："b" 不符合格式 "^a"'),
+    ({"format": "date"}, "b", '$："b" 不是合法的 date'),
+    ({"minItems": 1}, [], "$：[] 不足 1 项"),
+    ({"maxItems": 1}, [1, 2], "$：[1, 2] 超过 1 项"),
+    ({"uniqueItems": True}, [1, 1], "$：[1, 1] 中有重复的项"),
+    ({"contains": {"const": 1}}, [2], "$：[2] 中没有符合要求的项"),
+    ({"prefixItems": [{}], "items": False}, [1, 2], "$[1]：此处不允许 2"),
+    ({"prefixItems": [{}], "unevaluatedItems": False}, [1, 2], "$：[1, 2] 中有多余的项"),
+    ({"minProperties": 1}, {}, "$：{} 不足 1 个键"),
+    ({"maxProperties": 0}, {"a": 1}, '$：{"a": 1} 超过 0 个键'),
+    ({"not": {"const": 1}}, 1, '$：1 不应符合 {"const": 1}'),
+    ({"oneOf": [{}, True]}, 1, "$：1 同时符合多种形式，只能符合一种"),
+    ({"propertyNames": {"maxLength": 1}}, {"ab": 1}, '$：键名不合要求："ab" 超过 1 个字符'),
+    ({"anyOf": [{"type": "integer"}, {"maxLength": 1}]}, "ab",
+     '$：不符合任何一种形式：应为整数，不是文本；或 "ab" 超过 1 个字符'),
+    ({"properties": {"a": {"items": {"type": "number"}}}}, {"a": [True]}, "$.a[0]：应为数字，不是真假值"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "value", "said"), SAID)
+def test_people_read_problems_in_their_language(schema, value, said):
+    (problem,) = validator(schema).problem_texts(value)
+    assert problem.zh == said
+    assert (problem.en,) == validator(schema).problems(value)
+    assert not re.search("[\u4e00-\u9fff]", problem.en.replace("天数", ""))
+
+
+def test_several_problems_are_one_sentence():
+    both = together(validator({"minimum": 5, "multipleOf": 2}).problem_texts(3))
+    assert set(both.zh.split("；")) == {"$：3 小于最小值 5", "$：3 不是 2 的倍数"}
+    assert both.en.count("; ") == 1
+
+
+def test_every_type_has_a_name_in_both_languages():
+    assert list(TYPES) == [said.en for said in TYPES.values()]
+    assert all(re.search("[\u4e00-\u9fff]", said.zh) for said in TYPES.values())

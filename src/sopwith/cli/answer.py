@@ -9,7 +9,7 @@ from typing import cast
 
 from sopwith.cli.terminal import Terminal
 from sopwith.errors import Text, UserError
-from sopwith.ir.schema import validator
+from sopwith.ir.schema import together, validator
 from sopwith.ir.value import Json
 from sopwith.run.preview import as_text
 
@@ -31,15 +31,15 @@ def read_answer(text: str, schema: Mapping[str, Json], *, listed: bool = False) 
     stands for one as well.
     """
     check = validator(dict(schema))
-    problems: tuple[str, ...] = ()
-    for value in _readings(text.strip(), schema, listed):
-        problems = check.problems(value)
-        if not problems:
+    readings = _readings(text.strip(), schema, listed)
+    for value in readings:
+        if check.accepts(value):
             return value
-    said = "; ".join(problems)
+    # What is wrong with the likeliest reading: `9` for a number up to 5 is too large, and not "text".
+    said = together(check.problem_texts(readings[0]))
     wanted = expected(schema, listed=listed)
     raise UserError(
-        Text(f"'{text}' is not an answer to this: {said}", f"“{text}”不是合适的回答：{said}"),
+        Text(f"'{text}' is not an answer to this: {said.en}", f"“{text}”不是合适的回答：{said.zh}"),
         Text(_HINT.en.format(wanted.en), _HINT.zh.format(wanted.zh)),
     )
 

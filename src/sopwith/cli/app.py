@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 import sopwith
 from sopwith.cli.exit_code import ExitCode
-from sopwith.cli.language import from_arguments, language
+from sopwith.cli.language import from_arguments, language, options_of
 from sopwith.cli.terminal import Terminal, unread
 from sopwith.errors import LANGUAGES, Text, UserError
 
@@ -74,8 +74,9 @@ class Verbs(TyperGroup):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         """Run the command line and exit with its code."""
         given = list(sys.argv[1:] if args is None else args)
-        wanted = from_arguments(given)
-        terminal = Terminal(language(wanted, os.environ), "--json" in given)
+        options = options_of(given)
+        wanted = from_arguments(options)
+        terminal = Terminal(language(wanted, os.environ), "--json" in options)
         if wanted is not None and wanted not in LANGUAGES:
             sys.exit(int(terminal.failed(_no_language(wanted))))
         extra |= {"standalone_mode": False, "obj": terminal, "prog_name": "sopwith"}

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from sopwith.cli.project import LOCAL, Project
-from sopwith.cli.prompt import purpose_of
 from sopwith.cli.script import model_of
 from sopwith.cli.settings import Settings
 from sopwith.cli.toolbox import tools_of
@@ -39,6 +38,7 @@ from sopwith.log.scan import Scan
 from sopwith.log.signing_key import SigningKey
 from sopwith.log.sqlite import SqliteLog
 from sopwith.models.port import Model
+from sopwith.run.asking import judges_of, purpose_of
 from sopwith.run.engine import Engine
 from sopwith.run.stored_run import pinned_book
 from sopwith.tools.catalogue import Catalogue
@@ -260,10 +260,7 @@ def needs_model(machine: Machine, given: Collection[str]) -> bool:
     """Whether any step of a machine, or the extraction of the inputs that are not `given`, may ask a model."""
     inputs = machine.procedure.inputs
     asked = any(item.from_ is None and name not in given for name, item in inputs.items())
-    return asked or any(
-        purpose_of(node) is not None or any(edge.kind == "judge" for edge in node.edges)
-        for node in machine.nodes.values()
-    )
+    return asked or any(purpose_of(node) is not None or judges_of(node) for node in machine.nodes.values())
 
 
 async def pinned(log: Log, events: Sequence[Event]) -> Machine:

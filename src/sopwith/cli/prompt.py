@@ -14,7 +14,15 @@ from sopwith.ir.usage import Budget
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Choice, Node
 from sopwith.models.port import ModelRequest
-from sopwith.run.asking import form_of, inputs_form, inputs_request, judge_form, request_of
+from sopwith.run.asking import (
+    form_of,
+    inputs_form,
+    inputs_request,
+    judge_form,
+    judges_of,
+    purpose_of,
+    request_of,
+)
 from sopwith.run.book import Book
 from sopwith.run.preview import as_text
 from sopwith.run.state import State
@@ -54,22 +62,13 @@ def _of_node(book: Book, node: Node, given: Mapping[str, Json]) -> Iterator[tupl
     purpose = purpose_of(node)
     if purpose is not None:
         yield purpose, _request(book, node, purpose, given)
-    group = tuple(edge for edge in node.edges if edge.kind == "judge")
+    group = judges_of(node)
     if group:
         state = _state(book, node, given)
         try:
             yield "judge", request_of(book, node, judge_form(book, group), state, IDENTITY)
         except ExpressionError:
             yield "judge", request_of(book, _symbolic(node), judge_form(book, group), state, IDENTITY)
-
-
-def purpose_of(node: Node) -> Purpose | None:
-    """What a model is asked for at a step, apart from the choice of an edge; None where it is not asked."""
-    if node.kind == "tool":
-        return None if node.ready else "arguments"
-    if node.kind in ("returns", "answer", "free"):
-        return cast("Purpose", node.kind)
-    return None
 
 
 def _request(book: Book, node: Node, purpose: Purpose, given: Mapping[str, Json]) -> ModelRequest:

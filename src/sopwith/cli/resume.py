@@ -10,7 +10,6 @@ from typing import Any
 
 import typer
 
-from sopwith.cli.answer import read_answer
 from sopwith.cli.connection import find_run, guards_of, open_again, open_log, pinned
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import (
@@ -77,7 +76,7 @@ async def _resume(engine: Engine, session: Session, state: State, events: list[E
     if not session.answers:
         # Nothing to go on with yet: the question is put again.
         return Run(state, events, None, question(events).question)
-    given = read_answer(session.answers.pop(0), question(events).answer_schema or {})
+    given = session.given_answer(question(events).answer_schema or {})
     return await engine.resume(session.run_id, answer=given, answered=True, by=session.who)
 
 

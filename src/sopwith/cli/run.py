@@ -57,7 +57,10 @@ from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.usage import Budget, exact
 from sopwith.ir.value import Json
 from sopwith.lang.document import Document
+from sopwith.lang.document import Path as Place
+from sopwith.lang.kinds import spell
 from sopwith.lang.read import read
+from sopwith.lang.request import reader_of_request
 from sopwith.run.run import Run
 
 verb = new_verb()
@@ -110,9 +113,10 @@ def run(
     options = Options(model, data, tools or None, mcp, policy, prices, principal, role or None, budget)
     project = find_project(procedure, options, allow or ())
     document = read(project.procedure, str(procedure))
+    passed = _inputs(document.procedure, inputs or (), inputs_file)
     asked = Asked(
-        request=_request(request, request_file, bool(inputs or inputs_file)),
-        inputs=_inputs(document.procedure, inputs or (), inputs_file),
+        request=_request(request, request_file, reader_of_request(document.procedure, passed)),
+        inputs=passed,
         grip=None if grip is None else Grip(grip),
         dry_run=dry_run,
     )
@@ -161,7 +165,8 @@ def unusual(data: Path) -> Path | None:
     return None if load_settings(Path.cwd()).data.absolute() == data.absolute() else data
 
 
-def _request(text: str | None, file: str | None, with_inputs: bool) -> str:
+def _request(text: str | None, file: str | None, reader: Place | None) -> str:
+    """The request. Only a procedure in which somebody reads it (at `reader`) demands one."""
     if text is not None and file is not None:
         raise UserError(
             Text("give --request or --request-file, not both", "--request 与 --request-file 只能给一个")
@@ -169,10 +174,14 @@ def _request(text: str | None, file: str | None, with_inputs: bool) -> str:
     if text is not None:
         return text
     if file is None:
-        if with_inputs:
+        if reader is None:
             return ""
+        where = spell(reader)
         raise UserError(
-            Text("what is asked for? there is no --request", "请用 --request 说明请求"),
+            Text(
+                f"what is asked for? {where} reads the request, and there is no --request",
+                f"{where} 要读取请求，但没有给出 --request",
+            ),
             Text(
                 'for example: --request "…", or --request-file -', '例如：--request "…"，或 --request-file -'
             ),

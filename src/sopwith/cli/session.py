@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ from sopwith.cli.exit_code import ExitCode, of_status
 from sopwith.cli.money import dollars
 from sopwith.cli.progress import Progress
 from sopwith.cli.terminal import Terminal
-from sopwith.errors import SopwithError, Text
+from sopwith.errors import SopwithError, Text, UserError
 from sopwith.ir.event import CallJudged, Event, HumanAsked, Outcome, event_json
 from sopwith.ir.value import Json
 from sopwith.models.local import LocalModel
@@ -146,12 +146,26 @@ class Session:
         asked = question(run.events)
         schema = asked.answer_schema or {}
         if self.answers:
-            return (read_answer(self.answers.pop(0), schema),)
+            return (self.given_answer(schema),)
         if not self.terminal.asks or self.lines or self.terminal.json:
             return None
         with suppress(EOFError):
             return (ask_at(self.terminal, self._question(run), schema),)
         return None
+
+    def given_answer(self, schema: Mapping[str, Json]) -> Json:
+        """The next answer of the command line. Raises `UserError` that says how to answer this run instead."""
+        try:
+            return read_answer(self.answers.pop(0), schema)
+        except UserError as error:
+            raise UserError(error.message, Text(*self._how_to_answer(schema)), error.code) from error
+
+    def _how_to_answer(self, schema: Mapping[str, Json]) -> tuple[str, str]:
+        wanted = expected(schema)
+        return (
+            _ANSWER_WITH.en.format(wanted.en, self.run_id, self._data_option()),
+            _ANSWER_WITH.zh.format(wanted.zh, self.run_id, self._data_option()),
+        )
 
     def _question(self, run: Run) -> str:
         return (self.reveal and run.question) or question(run.events).question
@@ -182,9 +196,7 @@ class Session:
             self.terminal.say("\n" + self.terminal.text(_VOID[void]))
         self.terminal.say("\n" + self.terminal.text(_WAITS).format(self._question(run)))
         if waits is None:
-            wanted = self.terminal.text(expected(asked.answer_schema or {}))
-            text = self.terminal.text(_ANSWER_WITH)
-            self.terminal.say(text.format(wanted, run.id, self._data_option()))
+            self.terminal.say(Text(*self._how_to_answer(asked.answer_schema or {})))
             return
         self.terminal.say(who_may(self.terminal, waits))
         self.terminal.say(self.terminal.text(_APPROVE_WITH).format(run.id, self._data_option()))

@@ -13,7 +13,8 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 from sopwith.errors import UserError
-from sopwith.ir.schema import json_path, type_name, validator
+from sopwith.ir.schema import validator
+from sopwith.ir.schema_problem import json_path, type_name
 from sopwith.ir.value import Json
 
 _DECODED = frozenset({"array", "object", "number", "integer", "boolean"})

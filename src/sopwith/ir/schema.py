@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime, time
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import jsonschema_rs
 
 from sopwith.errors import Text, UserError
 from sopwith.ir.cut import cut
+from sopwith.ir.schema_problem import LONGEST, problem
 from sopwith.ir.value import Json, canonical
 
 MOST_PROBLEMS = 8
 """At most so many sentences are made for one value: they are read by a model."""
 
-_LONGEST = 160
 _REMEMBERED = 1024
 
 
@@ -42,15 +41,26 @@ class Validator:
             return False
 
     def problems(self, value: Json) -> tuple[str, ...]:
-        """What is wrong with `value`: a sentence per problem with its path, `$.files[0].p: …`."""
+        """What is wrong with `value`, for a model: an English sentence per problem with its path, `$.files[0].p: …`."""
+        return tuple(said.en for said in self.problem_texts(value))
+
+    def problem_texts(self, value: Json) -> tuple[Text, ...]:
+        """The same for people, in both languages."""
         try:
             if self._judge.is_valid(value):
                 return ()
             errors = list(self._judge.iter_errors(value))
         except (ValueError, UnicodeError) as error:
-            return (f"$: cannot be checked: {cut(str(error), _LONGEST)}",)
-        sentences = dict.fromkeys(_sentence(error) for error in errors)
-        return tuple(sentences)[:MOST_PROBLEMS]
+            why = cut(str(error), LONGEST)
+            return (Text(f"$: cannot be checked: {why}", f"$：无法检查：{why}"),)
+        sentences = {said.en: said for said in map(problem, errors)}
+        return tuple(sentences.values())[:MOST_PROBLEMS]
+
+
+def together(problems: Iterable[Text]) -> Text:
+    """Several problems as one sentence."""
+    listed = tuple(problems)
+    return Text("; ".join(said.en for said in listed), "；".join(said.zh for said in listed))
 
 
 _by_identity: dict[int, tuple[Json, Validator]] = {}
@@ -85,7 +95,7 @@ def _compile(schema: Json) -> Validator:
             schema, validate_formats=True, formats={"date-time": _is_datetime, "time": _is_time}, offline=True
         )
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        what = cut(str(error).split("\n", 1)[0], _LONGEST)
+        what = cut(str(error).split("\n", 1)[0], LONGEST)
         raise UserError(
             Text(f"this is not a JSON Schema that can be used: {what}", f"这不是可用的 JSON Schema：{what}"),
             Text(
@@ -97,61 +107,6 @@ def _compile(schema: Json) -> Validator:
         _by_bytes.clear()
     result = _by_bytes[key] = Validator(schema, judge)
     return result
-
-
-def json_path(parts: Iterable[str | int]) -> str:
-    """`$.files[0].p`; a key that is not an identifier is quoted: `$["a b"]`."""
-    path = "$"
-    for part in parts:
-        if isinstance(part, int):
-            path += f"[{part}]"
-        else:
-            path += f".{part}" if part.isidentifier() else f"[{json.dumps(part, ensure_ascii=False)}]"
-    return path
-
-
-def _sentence(error: Any) -> str:
-    return f"{json_path(error.instance_path)}: {_what(error)}"
-
-
-def _what(error: Any) -> str:
-    kind = jsonschema_rs.ValidationErrorKind
-    match error.kind:
-        case kind.Type(types):
-            return f"must be {' or '.join(types)}, not {type_name(error.instance)}"
-        case kind.Enum(options):
-            listed = ", ".join(_print(option) for option in cast("list[Json]", options))
-            return f"{_print(error.instance)} is not one of {listed}"
-        case kind.Constant(expected):
-            return f"{_print(error.instance)} is not {_print(expected)}"
-        case kind.Required(name):
-            return f"{_print(name)} is missing"
-        case kind.AdditionalProperties(names) | kind.UnevaluatedProperties(names):
-            return f"{', '.join(_print(name) for name in names)} is not allowed here"
-        case kind.AnyOf(context) | kind.OneOfNotValid(context):
-            return f"fits no alternative: {_alternatives(context)}"
-        case _:
-            return cut(str(error.message), _LONGEST)
-
-
-def _alternatives(context: Any) -> str:
-    """The first problem of each alternative, so that the reader sees what would have been right."""
-    firsts = [errors[0] for errors in cast("list[list[Any]]", context) if errors]
-    return cut("; or ".join(dict.fromkeys(_what(first) for first in firsts)), 3 * _LONGEST)
-
-
-_TYPE_NAMES: dict[type[Any], str] = {
-    type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array",
-}  # fmt: skip
-
-
-def type_name(value: Json) -> str:
-    """The JSON type of `value`: null, boolean, integer, number, string, array or object."""
-    return _TYPE_NAMES.get(cast("type[Any]", type(value)), "object")
-
-
-def _print(value: Json) -> str:
-    return cut(json.dumps(value, ensure_ascii=False, default=str), _LONGEST)
 
 
 def _is_datetime(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sopwith.errors import Text, UserError
 from sopwith.guard.approval import hold_to, person
 from sopwith.ir.event import HumanAnswered, HumanAsked, Principal
-from sopwith.ir.schema import validator
+from sopwith.ir.schema import together, validator
 from sopwith.ir.value import Json, storable
 from sopwith.run.actor import Actor
 
@@ -20,10 +20,10 @@ def answered(
     Raises `UserError` for one that does not fit the question, and for one that `by` may not give; then nothing has
     happened.
     """
-    problems = validator(asked.answer_schema or {}).problems(answer)
+    problems = validator(asked.answer_schema or {}).problem_texts(answer)
     if problems:
-        listed = "; ".join(problems)
-        raise UserError(Text(f"the answer does not fit: {listed}", f"回答不合要求：{listed}"), ANSWER_HINT)
+        said = together(problems)
+        raise UserError(Text(f"the answer does not fit: {said.en}", f"回答不合要求：{said.zh}"), ANSWER_HINT)
     who = by if isinstance(by, Principal) else Principal(id=by)
     if asked.what == "approval":
         who = _voter(driver, by, agrees=answer is True)

@@ -57,6 +57,18 @@ class Form:
         return words.index(reading.action or "")
 
 
+def purpose_of(node: Node) -> Purpose | None:
+    """What a model is asked for at a step, apart from the choice of an edge (`judges_of`); None where it is not."""
+    if node.kind == "tool":
+        return None if node.ready else "arguments"
+    return node.kind if node.kind in ("returns", "answer", "free") else None
+
+
+def judges_of(node: Node) -> tuple[CompiledEdge, ...]:
+    """The edges of a step among which a model chooses: they are one choice."""
+    return tuple(edge for edge in node.edges if edge.kind == "judge")
+
+
 def form_of(book: Book, node: Node, purpose: Purpose, state: State, values: Values) -> Form:
     """The form of the reply that `node` wants for `purpose`. Raises `ExpressionError` for an enum that fails."""
     if purpose == "returns" and node.dynamic_enums:
@@ -90,7 +102,7 @@ def _returns_form(book: Book, node: Node, state: State, values: Values) -> Form:
 
 
 def judge_form(book: Book, group: tuple[CompiledEdge, ...]) -> Form:
-    """The form of a choice among adjacent `judge` edges."""
+    """The form of a choice among the `judge` edges of a step."""
     choice = book.judge_choice(group)
     return Form("judge", labels=choice, legal=tuple(LETTERS[: len(choice.words)]), group=group)
 

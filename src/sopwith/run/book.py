@@ -284,7 +284,7 @@ class Book:
         return Labels.of((c.value for c in node.choices), words)
 
     def judge_choice(self, group: tuple[CompiledEdge, ...]) -> Labels:
-        """The labels of adjacent `judge` edges, and none of these."""
+        """The labels of the `judge` edges of a step, and none of these."""
         values = (*(e.edge.to for e in group), None)
         return Labels.of(values, (*(e.edge.judge or "" for e in group), _NONE[self.language]))
 

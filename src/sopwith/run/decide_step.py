@@ -12,7 +12,7 @@ from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Node
 from sopwith.models.reply import Reading, read_reply
-from sopwith.run.asking import FINISH, Form, form_of, request_of
+from sopwith.run.asking import FINISH, Form, form_of, purpose_of, request_of
 from sopwith.run.book import Book
 from sopwith.run.decision import (
     AskModel,
@@ -90,7 +90,7 @@ def _tool(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
     bound: dict[str, Json] = _render(book, node.arguments, state, values.true) if node.bound else {}
     if node.ready:
         return _propose(book, node, tool, bound, cursor)
-    asked = _asked(book, node, "arguments", state, cursor, values)
+    asked = _asked(book, node, state, cursor, values)
     if not isinstance(asked, tuple):
         return asked
     _, reading = asked
@@ -156,7 +156,7 @@ def _name(book: Book, node: Node, state: State) -> str:
 
 
 def _returns(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
-    asked = _asked(book, node, "returns", state, cursor, values)
+    asked = _asked(book, node, state, cursor, values)
     if not isinstance(asked, tuple):
         return asked
     form, reading = asked
@@ -165,7 +165,7 @@ def _returns(book: Book, node: Node, state: State, cursor: Cursor, values: Value
 
 
 def _answer(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
-    asked = _asked(book, node, "answer", state, cursor, values)
+    asked = _asked(book, node, state, cursor, values)
     if not isinstance(asked, tuple):
         return asked
     _, reading = asked
@@ -187,7 +187,7 @@ def _free(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
         return _free_call(book, node, state, cursor, values)
     if cursor.reply is None and len(state.transcript) >= FREE_EXCHANGES:
         return FailStep(_error(book, node, "exchanges", TOO_LONG, str(FREE_EXCHANGES)))
-    asked = _asked(book, node, "free", state, cursor, values)
+    asked = _asked(book, node, state, cursor, values)
     if not isinstance(asked, tuple):
         return asked
     _, reading = asked
@@ -223,12 +223,13 @@ def _free_call(book: Book, node: Node, state: State, cursor: Cursor, values: Val
 
 
 def _asked(
-    book: Book, node: Node, purpose: Purpose, state: State, cursor: Cursor, values: Values
+    book: Book, node: Node, state: State, cursor: Cursor, values: Values
 ) -> tuple[Form, Reading] | Decision:
     """What the reply at hand says, with true values (those are what schemas, tools and expressions are for).
 
     Where there is no reply, the question to ask; where it says nothing legal, its refusal.
     """
+    purpose = cast("Purpose", purpose_of(node))
     form = form_of(book, node, purpose, state, values)
     if cursor.reply is None:
         return AskModel(purpose, request_of(book, node, form, state, values), node.step.model)

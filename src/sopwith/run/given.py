@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from sopwith.errors import Text, UserError
 from sopwith.ir.procedure import Grip, Procedure
-from sopwith.ir.schema import validator
+from sopwith.ir.schema import together, validator
 from sopwith.ir.value import Json, storable
 from sopwith.lang.document import Document
 from sopwith.lang.read import read
@@ -51,8 +51,8 @@ def checked_inputs(procedure: Procedure, given: dict[str, Json]) -> dict[str, Js
                 Text(f"'{name}' is not an input that is passed", f"“{name}”不是可传入的输入"),
                 Text(f"inputs: {', '.join(procedure.inputs)}", f"输入：{'、'.join(procedure.inputs)}"),
             )
-        problems = validator(item.schema_).problems(value)
+        problems = validator(item.schema_).problem_texts(value)
         if problems:
-            listed = "; ".join(problems)
-            raise UserError(Text(f"input '{name}': {listed}", f"输入“{name}”：{listed}"))
+            said = together(problems)
+            raise UserError(Text(f"input '{name}': {said.en}", f"输入“{name}”：{said.zh}"))
     return {name: storable(value) for name, value in given.items()}

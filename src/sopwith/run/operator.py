@@ -11,7 +11,7 @@ from sopwith.ir.event import (
     RunTakenOver,
     ValueStored,
 )
-from sopwith.ir.schema import validator
+from sopwith.ir.schema import together, validator
 from sopwith.ir.value import Json, storable
 from sopwith.lang.machine import Node
 from sopwith.run.actor import Actor
@@ -57,11 +57,11 @@ def set_values(actor: Actor, by: str, values: Mapping[str, Json]) -> None:
                 Text(f"names with values: {listed}", f"可赋值的名称：{listed}"),
             )
         schema = _schema_of(node)
-        problems = validator(schema).problems(value) if schema is not None else ()
+        problems = validator(schema).problem_texts(value) if schema is not None else ()
         if problems:
-            listed = "; ".join(problems)
+            said = together(problems)
             raise UserError(
-                Text(f"the value of '{name}' does not fit: {listed}", f"“{name}”的值不合要求：{listed}")
+                Text(f"the value of '{name}' does not fit: {said.en}", f"“{name}”的值不合要求：{said.zh}")
             )
     for name, value in values.items():
         stored = actor.journal.stored(actor.redact(storable(value)))

@@ -10,7 +10,7 @@ from sopwith.ir.event import Outcome, Phase
 from sopwith.ir.tool import ErrorData
 from sopwith.lang.machine import CompiledEdge, Node
 from sopwith.models.reply import read_reply
-from sopwith.run.asking import judge_form, request_of
+from sopwith.run.asking import judge_form, judges_of, request_of
 from sopwith.run.book import Book
 from sopwith.run.decision import AskModel, Decision, EnterPhase, FailStep, Finish, TakeEdge
 from sopwith.run.packet import packet
@@ -45,7 +45,7 @@ def route(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
                 return _take(book, state, edge, "when", edge.edge.when, confidence)
         elif edge.kind == "judge":
             if not group:
-                group = tuple(other for other in node.edges if other.kind == "judge")
+                group = judges_of(node)
                 chosen = _judged(book, node, group, state, cursor, values)
                 if not isinstance(chosen, tuple):
                     return chosen

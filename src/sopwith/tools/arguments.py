@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from sopwith.errors import Text, UserError
-from sopwith.ir.schema import json_path, validator
+from sopwith.ir.schema import validator
+from sopwith.ir.schema_problem import json_path
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json
 

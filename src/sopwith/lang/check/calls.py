@@ -77,7 +77,8 @@ def _arguments(subject: Subject, path: Path, step: Step, spec: ToolSpec) -> Iter
             continue
         for at, problem in misfits(value, properties[key], spec.input_schema, where, subject.gives):
             message = Text(
-                f"'{key}' of '{spec.name}' {problem}", f"“{spec.name}”的参数“{key}”不合要求：{problem}"
+                f"'{key}' of '{spec.name}' {problem.en}",
+                f"“{spec.name}”的参数“{key}”不合要求：{problem.zh}",
             )
             yield subject.error("SW405", at, message)
     if step.do is not None:

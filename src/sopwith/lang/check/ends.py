@@ -66,7 +66,7 @@ def _result(
                 yield subject.error("SW215", (*path, key), message, close(key, properties))
             continue
         for where, problem in misfits(value, schema, root, (*path, key), subject.gives):
-            message = Text(f"'{key}' {problem}", f"“{key}”不符合 output：{problem}")
+            message = Text(f"'{key}' {problem.en}", f"“{key}”不符合 output：{problem.zh}")
             yield subject.error("SW215", where, message)
 
 

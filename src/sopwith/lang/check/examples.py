@@ -20,7 +20,7 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
         for i, example in enumerate(step.examples):
             path = ("steps", name, "examples", i)
             for problem in _answer_problems(subject, step, example.answer):
-                message = Text(f"this answer is not legal: {problem}", f"该答案不合法：{problem}")
+                message = Text(f"this answer is not legal: {problem.en}", f"该答案不合法：{problem.zh}")
                 yield subject.error("SW332", (*path, "answer"), message, _HINT)
             if step.uses is None:
                 continue
@@ -37,7 +37,7 @@ _HINT = Text(
 )
 
 
-def _answer_problems(subject: Subject, step: Step, answer: Json) -> tuple[str, ...]:
+def _answer_problems(subject: Subject, step: Step, answer: Json) -> tuple[Text, ...]:
     """What is wrong with the answer of an example, as far as it can be told."""
     if step.kind in ("returns", "free", "ask") and step.returns is not None:
         return _problems(without_dynamic(step.returns), answer)
@@ -46,8 +46,8 @@ def _answer_problems(subject: Subject, step: Step, answer: Json) -> tuple[str, .
         return () if spec is None else _problems(_unbound(step, spec.input_schema), answer)
     targets = [edge.to for edge in step.next if edge.judge is not None or edge.otherwise]
     if step.kind == "route" and any(edge.judge is not None for edge in step.next) and answer not in targets:
-        listed = ", ".join(targets)
-        return (f"'{answer}' is not one of {listed}",)
+        en, zh = ", ".join(targets), "、".join(targets)
+        return (Text(f"'{answer}' is not one of {en}", f"“{answer}”不在可选值之内：{zh}"),)
     return ()
 
 
@@ -63,8 +63,8 @@ def _unbound(step: Step, schema: dict[str, Json]) -> Json:
     }
 
 
-def _problems(schema: Json, answer: Json) -> tuple[str, ...]:
+def _problems(schema: Json, answer: Json) -> tuple[Text, ...]:
     try:
-        return validator(schema).problems(answer)
+        return validator(schema).problem_texts(answer)
     except UserError:
         return ()  # the schema is reported by itself
