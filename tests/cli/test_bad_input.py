@@ -229,3 +229,37 @@ def test_a_reader_that_has_seen_enough(project: Command) -> None:
         err = started.stderr.read()
         started.wait(timeout=60)
     assert (started.returncode, err) == (ExitCode.OK, "")
+
+
+@pytest.mark.parametrize("verb", ["show", "check", "run", "fmt"])
+@pytest.mark.parametrize(
+    ("name", "held", "code", "said"),
+    [
+        ("empty.yaml", b"", "SW112", "the file is empty"),
+        ("empty.txt", b" \n", "SW1", "the file is empty"),
+        ("gbk.yaml", "名称: 请假申请\n".encode("gbk"), "SW002", "it looks like GB18030"),
+        ("large.yaml", b"a: b\n" * 2_000_000, "SW102", "at most 200000 are read"),
+        ("large.txt", b"Step 1. a\n" * 1_000_000, "SW102", "at most 200000 are read"),
+        ("large", b"Step 1. a\n" * 1_000_000, "SW102", "at most 200000 are read"),
+        ("folder", None, "SW002", "folder is a folder, not a file"),
+    ],
+)
+def test_a_file_that_is_no_procedure_has_one_problem(
+    sopwith: Command, verb: str, name: str, held: bytes | None, code: str, said: str
+) -> None:
+    path = sopwith.folder / name
+    if held is None:
+        path.mkdir()
+    else:
+        path.write_bytes(held)
+    ran = sopwith(verb, name)
+    assert ran.code in (ExitCode.USAGE, ExitCode.INVALID)
+    # One problem; where it has a place in the file, a line that counts it may follow.
+    problems = [
+        line for line in (ran.out + ran.err).splitlines() if line.startswith("error[") and "SW003" not in line
+    ]
+    assert len(problems) == 1
+    assert problems[0].startswith(f"error[{code}")
+    assert name in problems[0]
+    assert said in problems[0]
+    assert "help: " in ran.out + ran.err

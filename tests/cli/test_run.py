@@ -149,7 +149,7 @@ def test_a_suspended_run_stays_so_until_somebody_answers(project: Command) -> No
     assert project("resume", run).code == ExitCode.SUSPENDED
     wrong = project("resume", run, "--answer", "perhaps")
     assert wrong.code == ExitCode.USAGE
-    assert "answer with y or n" in wrong.err
+    assert f"answer (y or n): sopwith resume {run} --answer …" in wrong.err
     assert project("runs", "--json").document[0]["status"] == "suspended"
 
 

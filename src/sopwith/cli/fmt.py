@@ -14,6 +14,7 @@ from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import Lang, new_verb
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text, UserError
+from sopwith.lang.text_file import read_text_file
 from sopwith.lang.yaml import format_yaml
 
 verb = new_verb()
@@ -50,7 +51,7 @@ def fmt(
 
 def _format(shown: Terminal, file: Path, *, check: bool, diff: bool) -> bool:
     """Format one file. Returns whether its text is another now, or would be."""
-    before = _read(file)
+    before = read_text_file(file, keep_line_ends=True)
     after = format_yaml(before, str(file))
     if after == before:
         return False
@@ -66,17 +67,6 @@ def _format(shown: Terminal, file: Path, *, check: bool, diff: bool) -> bool:
         replace(file, after)
         shown.say(shown.text(_DID).format(file))
     return True
-
-
-def _read(file: Path) -> str:
-    try:
-        with file.open(encoding="utf-8", newline="") as stream:
-            return stream.read()
-    except UnicodeDecodeError as error:
-        raise UserError(Text(f"{file} is not UTF-8 text", f"{file} 不是 UTF-8 文本")) from error
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise UserError(Text(f"{file} cannot be read: {why}", f"无法读取 {file}：{why}")) from error
 
 
 def replace(file: Path, text: str) -> None:

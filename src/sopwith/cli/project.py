@@ -11,8 +11,8 @@ from typing import Any
 
 from sopwith.cli.script import absolute
 from sopwith.cli.settings import Settings, load_settings
-from sopwith.errors import Text, UserError
 from sopwith.ir.usage import Budget
+from sopwith.lang.text_file import no_such_file, not_a_file
 
 TOOLS = "tools.py"
 MCP = ".mcp.json"
@@ -68,8 +68,7 @@ def find_project(file: Path, options: Options, allow: Sequence[str] = ()) -> Pro
 
     Raises `UserError` for a missing file.
     """
-    if not file.is_file():
-        raise _missing(file)
+    _hold_to_a_file(file)
     folder = file.resolve().parent
     settings = load_settings(folder, options.given())
     tools = settings.tools if settings.tools is not None else _there(folder / TOOLS)
@@ -83,9 +82,16 @@ def find_project(file: Path, options: Options, allow: Sequence[str] = ()) -> Pro
         allow=tuple(allow),
     )
     for path in (*project.tools, project.mcp, project.policy, project.prices):
-        if path is not None and not path.is_file():
-            raise _missing(path)
+        if path is not None:
+            _hold_to_a_file(path)
     return project
+
+
+def _hold_to_a_file(path: Path) -> None:
+    if path.is_dir():
+        raise not_a_file(path, str(path))
+    if not path.is_file():
+        raise no_such_file(str(path))
 
 
 def _there(path: Path) -> tuple[Path, ...]:
@@ -96,13 +102,6 @@ def _file(named: Path | None, beside: Path) -> Path | None:
     if named is not None:
         return named.absolute()
     return beside if beside.is_file() else None
-
-
-def _missing(path: Path) -> UserError:
-    return UserError(
-        Text(f"there is no file {path}", f"没有文件 {path}"),
-        Text("check the path; `sopwith init` makes a project", "请检查路径；sopwith init 可新建项目"),
-    )
 
 
 def remember(project: Project, data: Path, run: str) -> None:

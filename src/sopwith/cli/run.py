@@ -61,6 +61,7 @@ from sopwith.lang.document import Path as Place
 from sopwith.lang.kinds import spell
 from sopwith.lang.read import read
 from sopwith.lang.request import reader_of_request
+from sopwith.lang.text_file import read_text_file
 from sopwith.run.run import Run
 
 verb = new_verb()
@@ -186,17 +187,11 @@ def _request(text: str | None, file: str | None, reader: Place | None) -> str:
                 'for example: --request "…", or --request-file -', '例如：--request "…"，或 --request-file -'
             ),
         )
-    return sys.stdin.read() if file == STDIN else _read(Path(file))
+    return sys.stdin.read() if file == STDIN else _text(Path(file))
 
 
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(Text(f"{file} is not UTF-8 text", f"{file} 不是 UTF-8 文本")) from error
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise UserError(Text(f"{file} cannot be read: {why}", f"无法读取 {file}：{why}")) from error
+def _text(file: Path) -> str:
+    return read_text_file(file).removeprefix("\ufeff")
 
 
 def _inputs(procedure: Procedure, pairs: Sequence[str], file: Path | None) -> dict[str, Json]:
@@ -210,7 +205,7 @@ def _inputs(procedure: Procedure, pairs: Sequence[str], file: Path | None) -> di
 
 def _inputs_file(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(_read(file))
+        found = json.loads(_text(file))
     except ValueError as error:
         raise UserError(Text(f"{file} is not JSON: {error}", f"{file} 不是 JSON：{error}")) from error
     if not isinstance(found, dict):

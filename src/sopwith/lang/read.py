@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sopwith.errors import Text, UserError
 from sopwith.lang.document import Document
+from sopwith.lang.text_file import read_text_file
 from sopwith.lang.yaml import read_yaml
 
-_ROUTINE = re.compile(r"(?im)^[\s\-*•]*(?:(?:step|步骤)\s*[0-9０-９]|(?:branch|分支)\s*[0-9０-９])")
+_ROUTINE = re.compile(r"(?im)^[ \t　\-*•]*(?:(?:step|步骤)\s*[0-9０-９]|(?:branch|分支)\s*[0-9０-９])")
 _YAML = re.compile(r"(?m)^(?:schema|id|steps|start)\s*:")
 _YAML_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 _TEXT_SUFFIXES = frozenset({".txt", ".md", ".routine"})
@@ -23,7 +23,8 @@ def read(path_or_text: Path | str, file: str | None = None) -> Document:
     opened.
     """
     if isinstance(path_or_text, Path):
-        return _parse(_open(path_or_text), file or str(path_or_text), path_or_text.suffix)
+        shown = file or str(path_or_text)
+        return _parse(read_text_file(path_or_text, shown), shown, path_or_text.suffix)
     if _names_a_file(path_or_text):
         return read(Path(path_or_text), file or path_or_text)
     return _parse(path_or_text, file or "<text>", Path(file or "").suffix)
@@ -32,24 +33,6 @@ def read(path_or_text: Path | str, file: str | None = None) -> Document:
 def _names_a_file(text: str) -> bool:
     known = "\n" not in text and len(text) < 1000 and Path(text).suffix in _YAML_SUFFIXES | _TEXT_SUFFIXES
     return known and _ROUTINE.match(text) is None
-
-
-def _open(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(
-            Text(
-                f"{path} is not UTF-8 text (byte {error.start})",
-                f"{path} 不是 UTF-8 文本（第 {error.start} 字节）",
-            ),
-            Text("save it as UTF-8", "请另存为 UTF-8"),
-        ) from None
-    except OSError as error:
-        raise UserError(
-            Text(f"{path} cannot be opened: {error.strerror}", f"无法打开 {path}：{error.strerror}"),
-            Text("check the path", "请检查路径"),
-        ) from None
 
 
 def _parse(text: str, file: str, suffix: str) -> Document:

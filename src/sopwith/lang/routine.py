@@ -81,9 +81,12 @@ class _Reader:
     def _lines(self) -> list[Line]:
         """The steps and branches of the text; what is neither is a problem."""
         if len(self.text) > MAX_CHARACTERS:
-            said = Text(f"more than {MAX_CHARACTERS} characters", f"超过 {MAX_CHARACTERS} 个字符")
+            said = Text(
+                f"the text has {len(self.text)} characters; at most {MAX_CHARACTERS} are read",
+                f"文本有 {len(self.text)} 个字符，最多读取 {MAX_CHARACTERS} 个",
+            )
             self._problem("SW102", 1, said, Text("split the procedure", "请拆分流程"))
-            return []
+            self.problems.refuse()
         found: dict[tuple[bool, str], Line] = {}
         for at, source in _logical_lines(self.text):
             if len(source) > MAX_LINE:
@@ -138,6 +141,8 @@ class _Reader:
         outline = self.outline
         if not outline.steps:
             said = Text("the text has no step", "文本中没有步骤")
+            if not self.text.strip():
+                said = Text("the file is empty", "文件是空的")
             self._problem("SW121", 1, said, _FORM)
             return
         for number in outline.steps:

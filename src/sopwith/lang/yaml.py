@@ -63,8 +63,12 @@ def _procedure(reading: Reading) -> dict[str, Json]:
     if not isinstance(value, dict):
         hint = Text(f"begin with 'schema: {SCHEMA}'", f"请以“schema: {SCHEMA}”开头")
         said = describe(value)
-        message = Text(
-            f"a procedure is a mapping; this file is {said.en}", f"流程应是映射，这个文件是{said.zh}"
+        message = (
+            Text("the file is empty", "文件是空的")
+            if value is None
+            else Text(
+                f"a procedure is a mapping; this file is {said.en}", f"流程应是映射，这个文件是{said.zh}"
+            )
         )
         reading.problem("SW112", (), message, hint)
         return {}

@@ -1,0 +1,101 @@
+"""A text file that somebody named: its text, or one clear error that says what it is instead."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from sopwith.errors import Text, UserError
+
+MOST_BYTES = 64 * 1024 * 1024
+"""A larger file is not read at all."""
+
+
+def read_text_file(path: Path, shown: str = "", *, keep_line_ends: bool = False) -> str:
+    """The text of a UTF-8 file, with `\\n` at the ends of lines. `shown` is what messages call it, else the path.
+
+    Raises `UserError` for a folder, a file that is not there or cannot be opened, one that is too large, and one
+    that is not UTF-8.
+    """
+    name = shown or str(path)
+    if path.is_dir():
+        raise not_a_file(path, name)
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise _too_large(name, size)
+        held = path.read_bytes()
+    except FileNotFoundError:
+        raise no_such_file(name) from None
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UserError(
+            Text(f"{name} cannot be opened: {why}", f"无法打开 {name}：{why}"),
+            Text("check the path", "请检查路径"),
+        ) from None
+    try:
+        text = held.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(name, held, error.start) from None
+    return text if keep_line_ends else text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def no_such_file(name: str) -> UserError:
+    """The error for a file that is not there."""
+    return UserError(
+        Text(f"there is no file {name}", f"没有文件 {name}"),
+        Text("check the path; `sopwith init` makes a project", "请检查路径；sopwith init 可新建项目"),
+    )
+
+
+def not_a_file(path: Path, name: str) -> UserError:
+    """The error for a folder where a file is wanted; it names a file inside, where there is one."""
+    inside = next((str(Path(name, one.name)) for one in _procedures(path)), "")
+    example = Text(f", such as {inside}", f"，例如 {inside}") if inside else Text("", "")
+    return UserError(
+        Text(f"{name} is a folder, not a file", f"{name} 是文件夹，不是文件"),
+        Text(f"name a file in it{example.en}", f"请写出其中的文件{example.zh}"),
+    )
+
+
+def _procedures(path: Path) -> list[Path]:
+    try:
+        return sorted(one for one in path.glob("*.y*ml") if one.is_file())
+    except OSError:
+        return []
+
+
+def _too_large(name: str, size: int) -> UserError:
+    millions = size // 1_000_000
+    return UserError(
+        Text(f"{name} has {millions} MB: too much for a text", f"{name} 有 {millions} MB，作为文本过大"),
+        Text("check that it is the right file", "请确认是否选对了文件"),
+    )
+
+
+def _not_utf8(name: str, held: bytes, start: int) -> UserError:
+    line = held.count(b"\n", 0, start) + 1
+    guess = _encoding(held)
+    likely = Text(f"; it looks like {guess}", f"，看起来是 {guess}") if guess else Text("", "")
+    how = f": iconv -f {guess} -t UTF-8 {shlex.quote(name)}" if guess else ""
+    return UserError(
+        Text(
+            f"{name} is not UTF-8 text (line {line}){likely.en}",
+            f"{name} 不是 UTF-8 文本（第 {line} 行）{likely.zh}",
+        ),
+        Text(f"save it as UTF-8{how}", f"请另存为 UTF-8{how.replace(': ', '：', 1)}"),
+    )
+
+
+def _encoding(held: bytes) -> str:
+    """What the bytes probably are; "" where nothing can be said."""
+    if held[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "UTF-16"
+    if b"\0" in held:
+        return ""
+    try:
+        text = held.decode("gb18030")
+    except UnicodeDecodeError:
+        return ""
+    han = sum("\u4e00" <= character <= "\u9fff" for character in text)
+    return "GB18030" if 2 * han > sum(not character.isascii() for character in text) else ""
