@@ -35,7 +35,27 @@ EXPRESSIONS = st.sampled_from(
         "ok",
     ]
 )
-TOOLS = st.sampled_from(["hr.get_employee", "time.resolve", "submit", "a-b.c_d"])
+# What an MCP server may call a tool: the plain form, any script, and what is no word at all.
+TOOLS = st.one_of(
+    st.sampled_from(["hr.get_employee", "time.resolve", "submit", "a-b.c_d"]),
+    st.sampled_from(
+        [
+            "人事.查询余额",
+            "データ.検索",
+            "مخزن.بحث",
+            "हिंदी.खोज",
+            "a/b.c",
+            "my server.look up",
+            "x.工具",
+            "-",
+            "`",
+            "a``b",
+        ]
+    ),
+    st.text(
+        st.characters(categories=("L", "N", "M")) | st.sampled_from("._-/` "), min_size=1, max_size=64
+    ).filter(lambda name: name == " ".join(name.split())),
+)
 NAMES = st.sampled_from(["wish", "left", "filed", "answer_2", "Employee"])
 JSON = st.recursive(
     st.none()

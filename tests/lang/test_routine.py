@@ -119,6 +119,26 @@ def test_punctuation_width_case_and_line_ends_do_not_matter(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "tool"),
+    [
+        ("使用 人事.查询余额 工具", "人事.查询余额"),
+        ("使用`人事.查询余额`工具", "人事.查询余额"),
+        ("调用 `a b.c` 工具", "a b.c"),
+        ("using the 人事.查询余额 tool", "人事.查询余额"),
+        ("using `my server.look up` tool", "my server.look up"),
+        ("using the `` a`b `` tool", "a`b"),
+        ("using the hr.look tool", "hr.look"),
+    ],
+)
+def test_a_tool_has_a_name_in_any_script(words: str, tool: str) -> None:
+    assert read_routine(f"Step 1 (a). look, {words}.").procedure.steps["a"].tool == tool
+
+
+def test_the_id_of_a_step_whose_tool_has_no_ascii_name_comes_from_its_number() -> None:
+    assert list(read_routine("步骤 1. 查询，使用 人事.查询 工具。").procedure.steps) == ["step_1"]
+
+
+@pytest.mark.parametrize(
     ("condition", "edge"),
     [
         ("if `a, b`, x", Edge(to="h", when="a, b")),
@@ -143,7 +163,10 @@ REFUSED = [
     ("Step 1. a\nStep 3. b", "SW121", 2), ("Step 2. a", "SW121", 1), ("Step 0. a", "SW121", 1),
     ("Step 1. a\nBranch 4-1 Step 1. b", "SW121", 2), ("Step 1. a\nBranch 1-2 Step 1. b", "SW121", 2),
     ("Step 1. a\nBranch 1-1 Step 2. b", "SW121", 2), ("Step 1. x, using the a tool and the b tool", "SW122", 1),
-    ("步骤 1. x，使用 a 和 b 工具。", "SW122", 1), ("Step 1. x. Input: a. Input: b.", "SW122", 1),
+    ("步骤 1. x，使用 a 和 b 工具。", "SW122", 1),
+    ("步骤 1. 使用打印机并调用查询工具。", "SW122", 1),
+    ("Step 1. x, using the `a` tool, using the `b` tool", "SW122", 1),
+    ("Step 1. x. Input: a. Input: b.", "SW122", 1),
     ("Step 1. x. Output: a, b.", "SW122", 1), ("Step 1. a\nBranch 1-1. if x, do it", "SW122", 2),
     ("Step 1. a and terminate the workflow\nBranch 1-1 Step 1. b", "SW123", 1),
     ("Step 1. a\nBranch 1-1. Go to Step 1.\nBranch 1-1 Step 1. b", "SW123", 2), ("Step 1. go to Step 9", "SW124", 1),

@@ -7,11 +7,11 @@ from typing import cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.lang.strategies import SETTINGS, procedures, sayable_procedures
+from tests.lang.strategies import SETTINGS, TOOLS, procedures, sayable_procedures
 
 from sopwith.errors import ProcedureError
 from sopwith.ir.diagnostic import Diagnostic
-from sopwith.ir.procedure import Procedure
+from sopwith.ir.procedure import Procedure, Step
 from sopwith.lang.numbering import numbers
 from sopwith.lang.routine import read_routine
 from sopwith.lang.routine_text import sayable, unsaid, write_routine
@@ -28,6 +28,20 @@ def test_what_is_written_is_read_as_the_same_procedure(procedure: Procedure, lan
     assert write_routine(read, language) == write_routine(
         read_routine(write_routine(read, language)).procedure, language
     )
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@SETTINGS
+@given(tool=TOOLS)
+def test_a_tool_of_any_script_is_named_without_a_loss(tool: str, language: str) -> None:
+    first = {"id": "a", "tool": tool, "do": "look it up, 查一下", "next": [{"to": "b"}]}
+    second = {"id": "b", "name": "Again", "tool": tool, "as": "found", "end": "complete"}
+    procedure = Procedure(
+        id="p", start="a", steps={"a": Step.model_validate(first), "b": Step.model_validate(second)}
+    )
+    text = write_routine(procedure, language)
+    assert tool in text
+    assert read_routine(text).procedure == procedure
 
 
 @SETTINGS

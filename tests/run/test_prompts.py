@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.run.desk import REFUND, REPLIES, Shop, desk
 
 from sopwith import Engine, Policy, tool
+from sopwith.ir.procedure import Procedure, Step
+from sopwith.ir.tool import ToolSpec
+from sopwith.lang.compile import compile_procedure
 from sopwith.models.port import ModelReply, ModelRequest
 from sopwith.models.scripted import ScriptedModel
+from sopwith.run.book import Book
 
 
 class Watching(ScriptedModel):
@@ -34,6 +39,16 @@ def whole(request: ModelRequest) -> str:
 
 def engine(shop: Shop, model: ScriptedModel, **options: object) -> Engine:
     return Engine(REFUND, tools=shop.tools(), model=model, policy=Policy(allow_writes=["shop.*"]), **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("zh", "使用 `人事.查询余额` 工具"), ("en", "using the `人事.查询余额` tool")]
+)
+def test_the_routine_text_names_tools_of_any_script(language: str, said: str) -> None:
+    name = "人事.查询余额"
+    step = Step.model_validate({"id": "a", "tool": name, "do": "查", "end": "complete"})
+    procedure = Procedure(id="p", start="a", steps={"a": step})
+    assert said in Book(compile_procedure(procedure, {name: ToolSpec(name=name)}), language).prefix
 
 
 async def test_the_prefix_is_the_same_bytes_in_every_request_of_a_procedure() -> None:
@@ -194,12 +209,12 @@ async def test_a_procedure_that_routine_text_cannot_say_is_shown_all_the_same() 
 
     text = (
         "schema: sopwith/procedure/1\nid: customs\nname: 查验\nstart: a\nsteps:\n"
-        "  a: {name: 查询, do: 查询报关单, tool: 海关.报关单, next: b}\n  b: {name: 转人工, end: escalate}\n"
+        "  a: {name: 查询, do: 查。输入：单号, tool: 海关.报关单, next: b}\n  b: {name: 转人工, end: escalate}\n"
     )
     model = Watching(['{"number": "A1"}'])
     run = await Engine(text, tools=[declared], model=model).run("A1")
     assert run.path == ("a", "b")
-    assert "步骤 1. 查询" in model.asked[0].prompt.prefix
+    assert "\n步骤 1. 查询: 查。输入：单号\n" in model.asked[0].prompt.prefix
 
 
 async def test_a_long_request_shows_its_beginning_and_its_end() -> None:

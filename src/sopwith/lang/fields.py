@@ -11,10 +11,12 @@ from sopwith.ir.procedure import Grip
 from sopwith.ir.value import Json
 from sopwith.lang.document import Path
 from sopwith.lang.kinds import (
+    A_TOOL,
     IDENTIFIER,
     SKIP,
     Kind,
     Reading,
+    Refused,
     anything,
     duration,
     fields,
@@ -23,6 +25,7 @@ from sopwith.lang.kinds import (
     integer,
     many,
     mapping,
+    name_of,
     not_identifier,
     one_of,
     one_tool,
@@ -31,6 +34,7 @@ from sopwith.lang.kinds import (
     text,
     words,
 )
+from sopwith.lang.refused import GRIPS, STEP_KEYS
 
 EDGE_WORDS = {
     "if": "when", "condition": "when", "case": "when", "goto": "to", "then": "to", "step": "to",
@@ -108,6 +112,9 @@ def edge(reading: Reading, path: Path, value: Json) -> Json:
     return read if "to" in read else SKIP
 
 
+_FACT = name_of(Text("write a fact of the run, such as run.request", "请写运行信息，例如 run.request"))
+
+
 def input_(reading: Reading, path: Path, value: Json) -> Json:
     """An input: a JSON Schema, and `from` beside its keywords."""
     read = schema(reading, path, value)
@@ -116,7 +123,7 @@ def input_(reading: Reading, path: Path, value: Json) -> Json:
     found = dict(cast("dict[str, Json]", read))
     result: dict[str, Json] = {}
     if "from" in found:
-        source = text(reading, (*path, "from"), found.pop("from"))
+        source = _FACT(reading, (*path, "from"), found.pop("from"))
         if source is not SKIP:
             result["from"] = source
     return {"schema": found, **result}
@@ -143,6 +150,14 @@ def named(kind: Kind) -> Kind:
     return read
 
 
+def _refused(key: str, kind: Kind) -> Kind:
+    return Refused(kind, STEP_KEYS[key])
+
+
+_GRIP = one_of(*Grip, refused=GRIPS)
+_TOOLS = many(name_of(A_TOOL))
+_USES = many(name_of(Text("write a name, such as inputs.request", "请写名称，例如 inputs.request")))
+
 STEP: Mapping[str, Kind] = {
     "name": text,
     "do": text,
@@ -151,24 +166,24 @@ STEP: Mapping[str, Kind] = {
     "tool": one_tool,
     "answer": text,
     "ask": text,
-    "wait": record({"until": text, "for": text, "event": text}),
-    "call": record({"procedure": text, "with": mapping}, "procedure"),
-    "each": record({"in": text, "as": identifier}, "in", "as"),
-    "script": text,
-    "code": text,
+    "wait": _refused("wait", record({"until": text, "for": text, "event": text})),
+    "call": _refused("call", record({"procedure": text, "with": mapping}, "procedure")),
+    "each": _refused("each", record({"in": text, "as": identifier}, "in", "as")),
+    "script": _refused("script", text),
+    "code": _refused("code", text),
     "with": mapping,
-    "uses": many(text),
+    "uses": _USES,
     "returns": schema,
     "examples": many(record({"given": mapping, "answer": anything}, "answer")),
     "as": identifier,
-    "tools": many(text),
+    "tools": _TOOLS,
     "verify": text,
     "retry": record({"times": integer(0, 10), "errors": many(text)}, "times"),
     "timeout": duration,
     "visits": integer(1),
     "min_confidence": fraction,
-    "approval": text,
-    "grip": one_of(*Grip),
+    "approval": _refused("approval", text),
+    "grip": _GRIP,
     "model": text,
     "pitfalls": many(text),
     "on_error": edges,
@@ -202,10 +217,10 @@ PROCEDURE: Mapping[str, Kind] = {
     "description": words,
     "examples": many(text),
     "tags": many(text),
-    "tools": many(text),
+    "tools": _TOOLS,
     "inputs": named(input_),
     "output": schema,
-    "grip": one_of(*Grip),
+    "grip": _GRIP,
     "model": text,
     "verify": text,
     "timeout": duration,

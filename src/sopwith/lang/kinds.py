@@ -7,12 +7,14 @@ and the kind then returns `SKIP`: the field is left out and reading goes on.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, cast
 
 from sopwith.errors import NO_HINT, Text
+from sopwith.expr.expression import RESERVED, TYPE_NAMES
+from sopwith.expr.syntax import NAMESPACES
 from sopwith.ir.diagnostic import Place
 from sopwith.ir.duration import read_duration
 from sopwith.ir.value import Json
@@ -22,8 +24,30 @@ from sopwith.lang.tree import Tree
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SKIP: Any = object()
+OURS = frozenset({"inputs", "run", "error", "item"})
+"""The names that have a meaning in every expression."""
+
+UNUSABLE = RESERVED | TYPE_NAMES | NAMESPACES | OURS
+"""Identifiers that cannot be the name of a value."""
 
 Kind = Callable[["Reading", Path, Json], Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The kind of a field that is read and that the check refuses: `remedy` is what to do instead.
+
+    No hint offers such a field, and what is wrong inside it is not to be corrected but to be done otherwise.
+    """
+
+    kind: Kind
+    remedy: Text
+
+    def __call__(self, reading: Reading, path: Path, value: Json) -> Json:
+        apart = Reading(reading.tree, Problems(reading.problems.file))
+        read = self.kind(apart, path, value)
+        reading.problems.adopt(apart.problems, self.remedy)
+        return read
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +99,8 @@ def describe(value: Json) -> Text:
 
 
 _QUOTE = Text("put it in quotes", "请加引号")
+A_TOOL = Text("write the name of a tool, as in hr.find", "请写工具的名称，如 hr.find")
+A_NAME = Text("write one name, such as look_up", "请写一个名称，例如 look_up")
 _BLOCK = Text("write 'key: value' lines below it", "请在下面写“键: 值”各行")
 _LIST = Text("write '- item' lines below it, or [a, b]", "请在下面写“- 项”各行，或 [a, b]")
 
@@ -91,12 +117,23 @@ def text(reading: Reading, path: Path, value: Json) -> Json:
     return reading.wrong(path, value, Text("text", "文本"), hint)
 
 
+def name_of(hint: Text) -> Kind:
+    """Text that names something. `hint` says what: quotation marks make no name of a number."""
+
+    def read(reading: Reading, path: Path, value: Json) -> Json:
+        if isinstance(value, bool | int | float):
+            return reading.wrong(path, value, Text("a name", "名称"), hint)
+        return text(reading, path, value)
+
+    return read
+
+
 def one_tool(reading: Reading, path: Path, value: Json) -> Json:
     """The name of one tool."""
     if isinstance(value, list):
         hint = Text("write one step for each tool", "每个工具写成一个步骤")
         return reading.wrong(path, value, Text("one tool", "一个工具"), hint)
-    return text(reading, path, value)
+    return name_of(A_TOOL)(reading, path, value)
 
 
 def words(reading: Reading, path: Path, value: Json) -> Json:
@@ -127,8 +164,7 @@ def schema(reading: Reading, path: Path, value: Json) -> Json:
 def identifier(reading: Reading, path: Path, value: Json) -> Json:
     """A name that expressions can use."""
     if not isinstance(value, str):
-        hint = _QUOTE if isinstance(value, bool | int | float) else Text("write one name", "请写一个名称")
-        return reading.wrong(path, value, Text("a name", "名称"), hint)
+        return reading.wrong(path, value, Text("a name", "名称"), A_NAME)
     if not IDENTIFIER.fullmatch(value):
         return reading.problem("SW111", path, *not_identifier(value))
     return value
@@ -138,6 +174,7 @@ def not_identifier(value: str) -> tuple[Text, Text]:
     """Why `value` cannot be a name in expressions, and what would do instead."""
     better = re.sub(r"[^A-Za-z0-9]+", "_", value).strip("_")
     better = f"_{better}" if better[:1].isdigit() else better
+    better = f"{better}_1" if better in UNUSABLE else better
     hint = Text(f"such as {better}; put the words under 'name'", f"例如 {better}；说明文字写在 name 里")
     if not better:
         hint = Text("such as 'lookup_1'; put the words under 'name'", "例如 lookup_1；说明文字写在 name 里")
@@ -182,14 +219,15 @@ def fraction(reading: Reading, path: Path, value: Json) -> Json:
     return reading.wrong(path, value, Text("a number from 0 to 1", " 0 到 1 的数"), hint)
 
 
-def one_of(*choices: str) -> Kind:
-    """One of a few words."""
-    listed = ", ".join(choices)
+def one_of(*choices: str, refused: Collection[str] = ()) -> Kind:
+    """One of a few words. Those that the check refuses are read, and not offered."""
+    offered = tuple(choice for choice in choices if choice not in refused)
+    listed = ", ".join(offered)
 
     def read(reading: Reading, path: Path, value: Json) -> Json:
         if value in choices:
             return value
-        hint = suggestion(str(value), choices) or Text("choose one of them", "请选择其中之一")
+        hint = suggestion(str(value), offered) or Text("choose one of them", "请选择其中之一")
         return reading.wrong(path, value, Text(f"one of {listed}", f"其中之一：{listed}"), hint)
 
     return read
@@ -259,15 +297,23 @@ def unknown_field(
         f"unknown field '{key}'" + (f" in {where}" if where else ""),
         (f"{where} 中" if where else "") + f"未知的字段“{key}”",
     )
-    meant = known_as.get(key) or known_as.get(key.lower())
-    hint = (
-        Text(f"did you mean '{meant}'?", f"是否想写“{meant}”？") if meant else suggestion(key, tuple(table))
-    )
-    listed = ", ".join(table)
-    reading.problem("SW110", path, message, hint or Text(f"the fields are {listed}", f"可用的字段：{listed}"))
+    meant = known_as.get(key) or known_as.get(key.lower()) or _close(key, tuple(table))
+    kind = table.get(meant) if meant else None
+    if isinstance(kind, Refused):
+        hint = kind.remedy
+    elif meant:
+        hint = Text(f"did you mean '{meant}'?", f"是否想写“{meant}”？")
+    else:
+        listed = ", ".join(name for name, one in table.items() if not isinstance(one, Refused))
+        hint = Text(f"the fields are {listed}", f"可用的字段：{listed}")
+    reading.problem("SW110", path, message, hint)
 
 
 def suggestion(word: str, known: tuple[str, ...]) -> Text | None:
     """What was probably meant by `word`."""
-    close = get_close_matches(word.lower(), known, n=1, cutoff=0.6)
-    return Text(f"did you mean '{close[0]}'?", f"是否想写“{close[0]}”？") if close else None
+    close = _close(word, known)
+    return Text(f"did you mean '{close}'?", f"是否想写“{close}”？") if close else None
+
+
+def _close(word: str, known: tuple[str, ...]) -> str | None:
+    return next(iter(get_close_matches(word.lower(), known, n=1, cutoff=0.6)), None)

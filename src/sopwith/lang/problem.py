@@ -30,6 +30,11 @@ class Problems:
                 )
             )
 
+    def adopt(self, others: Problems, hint: Text) -> None:
+        """Note the problems of a part that was read by itself, each with `hint` as the way out."""
+        for one in others.diagnostics():
+            self.add(one.code, one.place, one.message, hint, one.step)
+
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What was found, in file order."""
         return tuple(sorted(self._found, key=lambda d: (d.place.line, d.place.column)))

@@ -35,8 +35,15 @@ _END = re.compile(
 )
 _STOPS = "?!？！…"
 _TOOL_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.\-/]*"
+_PLAIN_TOOL = re.compile(_TOOL_NAME)
+# A name in another script stands between spaces; any name may stand in backticks.
+_ANY_TOOL = r"\w[\w.\-/]*"
+_TICKED = r"(?P<{0}>`+)(?!`)(?P<{0}_name>(?:(?!(?<!`)(?P={0})(?!`)).)+)(?P={0})(?!`)"
 _TOOL = re.compile(
-    rf"(?:^|\s*[,，;；]\s*|\s+)(?:using\s+(?:the\s+)?(?P<en>{_TOOL_NAME})\s+tool|(?:使用|调用)\s*(?P<zh>{_TOOL_NAME})\s*工具)$",
+    r"(?:^|\s*[,，;；]\s*|\s+)(?:"
+    rf"using\s+(?:the\s+)?(?:{_TICKED.format('en_ticks')}|(?P<en>{_ANY_TOOL}))\s+tool"
+    rf"|(?:使用|调用)(?:\s*{_TICKED.format('zh_ticks')}\s*|\s*(?P<zh>{_TOOL_NAME})\s*|\s+(?P<zh_any>{_ANY_TOOL})\s+)工具"
+    r")$",
     re.IGNORECASE,
 )
 _TOOL_LOST = re.compile(r"(?:\busing\b[^,，]*\btools?|(?:使用|调用)[^,，]*工具)$", re.IGNORECASE)
@@ -202,7 +209,11 @@ def _ending(text: str) -> tuple[str, End | None, str | None]:
 
 def _tool(text: str) -> tuple[str, str | None]:
     found = _TOOL.search(text)
-    return (text, None) if found is None else (text[: found.start()].strip(), found["en"] or found["zh"])
+    if found is None:
+        return text, None
+    ticked = found["en_ticks_name"] or found["zh_ticks_name"]
+    name = ticked.strip() if ticked else found["en"] or found["zh"] or found["zh_any"]
+    return text[: found.start()].strip(), name
 
 
 def _condition(text: str) -> tuple[Condition | None, str]:
@@ -276,7 +287,8 @@ def _body(line: Line, zh: bool) -> str:
     condition = _spell_condition(line.condition, zh)
     parts = [*condition, *([line.do] if line.do else [])]
     if line.tool:
-        parts.append(f"使用 {line.tool} 工具" if zh else f"using the {line.tool} tool")
+        tool = line.tool if _PLAIN_TOOL.fullmatch(line.tool) else _ticked(line.tool)
+        parts.append(f"使用 {tool} 工具" if zh else f"using the {tool} tool")
     text = ("，" if zh else ", ").join(parts)
     ending = _spell_ending(line, zh)
     if not ending or not text:
@@ -292,14 +304,19 @@ def _spell_condition(condition: Condition | None, zh: bool) -> list[str]:
     if condition.otherwise:
         return ["否则" if zh else "otherwise"]
     if condition.when is not None:
-        ticks = "`" * (1 + max((len(run) for run in re.findall("`+", condition.when)), default=0))
-        space = " " if condition.when[:1] == "`" or condition.when[-1:] == "`" else ""
-        return [f"{'如果' if zh else 'if'} {ticks}{space}{condition.when}{space}{ticks}"]
+        return [f"{'如果' if zh else 'if'} {_ticked(condition.when)}"]
     words = condition.judge or ""
     if re.search(r"[,，`]|^[\"“]", words):
         words = f"“{words}”" if "”" not in words else f'"{words}"'
     space = "" if zh and not words[:1].isascii() and words[:1] != "“" else " "
     return [f"{'如果' if zh else 'if'}{space}{words}"]
+
+
+def _ticked(code: str) -> str:
+    """`code` between more backticks than it holds in a row, as in Markdown."""
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", code)), default=0))
+    space = " " if code[:1] == "`" or code[-1:] == "`" else ""
+    return f"{ticks}{space}{code}{space}{ticks}"
 
 
 def _spell_ending(line: Line, zh: bool) -> str:

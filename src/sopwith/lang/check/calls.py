@@ -61,7 +61,9 @@ def _allowed(subject: Subject) -> Iterator[Diagnostic]:
 def _exists(subject: Subject, code: str, path: Path, tool: str) -> Iterator[Diagnostic]:
     if subject.tools is not None and tool not in subject.tools:
         message = Text(f"there is no tool '{tool}'", f"没有工具“{tool}”")
-        yield subject.error(code, path, message, close(tool, sorted(subject.tools)))
+        permitted = subject.procedure.tools if code == "SW401" else None
+        offered = [name for name in sorted(subject.tools) if permitted is None or name in permitted]
+        yield subject.error(code, path, message, close(tool, offered or sorted(subject.tools)))
 
 
 def _arguments(subject: Subject, path: Path, step: Step, spec: ToolSpec) -> Iterator[Diagnostic]:

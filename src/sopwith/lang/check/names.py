@@ -12,9 +12,7 @@ from sopwith.ir.diagnostic import Diagnostic
 from sopwith.lang.check.subject import Subject, close
 from sopwith.lang.check.types import facts
 from sopwith.lang.document import Path
-
-OURS = frozenset({"inputs", "run", "error", "item"})
-"""The names that have a meaning in every expression."""
+from sopwith.lang.kinds import OURS
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

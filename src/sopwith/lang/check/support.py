@@ -10,21 +10,7 @@ from sopwith.ir.procedure import Grip, Step
 from sopwith.lang.check.subject import Subject
 from sopwith.lang.compile import options
 from sopwith.lang.document import Path
-
-KINDS: dict[str, Text] = {
-    "each": Text("Use a tool that takes the whole list.", "请用接收整个列表的工具。"),
-    "call": Text("Write the other procedure's steps here.", "请把另一流程的步骤写在这里。"),
-    "wait": Text(
-        "Use 'ask', which waits for a person, or end and start again.",
-        "请用 ask（等待人工），或结束后再启动。",
-    ),
-    "script": Text("Put the script into a tool.", "请把脚本做成工具。"),
-    "code": Text("Use a tool, or several steps.", "请用工具，或拆成多个步骤。"),
-}
-GRIPS: dict[Grip, Text] = {
-    Grip.GUIDE: Text("Use 'strict' or 'free'.", "请用 strict 或 free。"),
-    Grip.BOUNDED: Text("Use 'strict' or 'free'.", "请用 strict 或 free。"),
-}
+from sopwith.lang.refused import APPROVAL, GRIPS, KINDS
 
 
 def problems(subject: Subject) -> Iterator[Diagnostic]:
@@ -67,10 +53,7 @@ _APPROVAL = (
         "this version does not carry out 'approval': nobody would be asked",
         "本版本不执行 approval：不会有人被询问",
     ),
-    Text(
-        "Remove it, and write an 'ask' rule for the tool in the policy.",
-        "请删除，并在策略中为该工具写一条 ask 规则。",
-    ),
+    APPROVAL,
 )
 _ONLY_CALLS = Text(
     "Only calls of tools are retried: remove it, or use 'on_error'.",
