@@ -96,7 +96,8 @@ def _judged(
 def _doubtful_value(node: Node, cursor: Cursor) -> bool:
     """Whether the step's value is a choice that the model was less sure of than the step demands."""
     least = node.step.min_confidence
-    is_choice = node.kind == "returns" and bool(node.choices)
+    made = any(not dynamic.path for dynamic in node.dynamic_enums)
+    is_choice = node.kind == "returns" and (bool(node.choices) or made)
     return is_choice and least is not None and (cursor.value_confidence or 0.0) < least
 
 
