@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sopwith.errors import LANGUAGES
 
 VARIABLE = "SOPWITH_LANG"
-WITH_WORDS = frozenset({"--answer", "--by", "--given", "--inputs", "--request", "--value", "--why"})
+WITH_WORDS = frozenset({"--answer", "--by", "--given", "--inputs", "--request", "--set", "--value", "--why"})
 """The options that take what people say: anything, also what looks like an option."""
 
 
