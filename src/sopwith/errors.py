@@ -98,11 +98,18 @@ class ValueErased(PolicyError):
 
 
 class RunBusy(UserError):
-    """Another driver has the run (`driver`). Nothing was changed."""
+    """Another driver has the run (`driver`), or has taken it further meanwhile (None). Nothing was changed."""
 
     code = "SW014"
 
-    def __init__(self, run: str, driver: str) -> None:
+    def __init__(self, run: str, driver: str | None) -> None:
+        self.driver = driver
+        if driver is None:
+            super().__init__(
+                Text(f"run {run} has moved on meanwhile", f"运行 {run} 已被他人推进"),
+                Text(f"look, and try again: sopwith trace {run}", f"请查看后重试：sopwith trace {run}"),
+            )
+            return
         machine, pid = driver.split("/")[:2] if driver.count("/") >= 2 else (driver, "?")
         super().__init__(
             Text(
@@ -114,7 +121,6 @@ class RunBusy(UserError):
                 f"请等待其结束，或取消它：sopwith cancel {run}",
             ),
         )
-        self.driver = driver
 
 
 class ValueRefused(SopwithError):

@@ -47,6 +47,25 @@ async def pay(amount: int) -> dict[str, str]:
     return {"receipt": "R-1"}
 '''
 
+SAY = """\
+schema: sopwith/procedure/1
+id: say
+inputs: {request: {type: string, from: run.request}}
+start: look
+steps:
+  look: {tool: box.look, as: seen, next: out}
+  out: {end: escalate}
+"""
+SAYS = '''\
+from sopwith import tool
+
+
+@tool(name="box.look")
+def look() -> str:
+    """Look."""
+    return "\\x1b]0;pwn\\x07 \\x9b2J"
+'''
+
 
 def desk(project: Command) -> Command:
     project.write("pay.yaml", PAY)
@@ -139,3 +158,13 @@ def test_the_watchdog_refuses_a_bad_duration(project: Command) -> None:
     refused = project("watchdog", "--every", "often")
     assert refused.code == ExitCode.USAGE
     assert "--every often" in refused.err
+
+
+def test_nothing_that_a_tool_says_commands_the_terminal(project: Command) -> None:
+    project.write("say.yaml", SAY)
+    project.write("tools.py", SAYS)
+    project("run", "say.yaml", "--request", "\x1b[2Jclear\u202e")
+    run = project("runs", "--json").document[0]["run"]
+    for shown in (project("trace", run), project("trace", run, "--json"), project("runs")):
+        assert not set(shown.out + shown.err) & {"\x1b", "\x9b", "\u202e", "\x07"}
+    assert "\\u001b" in project("trace", run).out

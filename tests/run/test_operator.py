@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from subprocess import PIPE
 from typing import Any
 
@@ -13,9 +15,11 @@ import pytest
 
 from sopwith import Engine, MemoryLog, Policy, UserError, tool
 from sopwith.errors import LogConflict, RunBusy
-from sopwith.ir.event import Event, LeaseTaken
+from sopwith.ir.event import CancelAsked, Event, LeaseTaken
 from sopwith.log.sqlite import SqliteLog
 from sopwith.run.fold import fold_all
+from sopwith.run.heart import BEAT_SECONDS
+from sopwith.run.inbox import send
 from sopwith.run.lease import LEASE_SECONDS, holder
 from sopwith.run.run import Run
 from sopwith.run.state import Lease, State
@@ -409,7 +413,8 @@ steps:
 def asking(log: Any, policy: str, *, act: Callable[[], Any] = dict) -> Engine:
     @tool(name="bank.pay", effect="write", idempotent=True)
     async def pay(amount: float) -> dict[str, str]:
-        return act()
+        made = act()
+        return await made if isinstance(made, Awaitable) else made
 
     @tool(name="bank.send", effect="irreversible")
     async def send() -> str:
@@ -481,3 +486,48 @@ async def test_a_source_that_raises_leaves_a_write_unknown() -> None:
     with pytest.raises(UserError, match="not known whether"):
         await engine.take_over("r1", by="ann", to="pay")
     assert len(bank.paid) == 1
+
+
+async def test_a_cancel_that_came_too_late_does_not_end_the_run_that_a_person_hands_back() -> None:
+    log = MemoryLog()
+    engine = asking(log, FREELY)
+    await engine.run("go", run_id="r1")
+    await send(log, "r1", "r1", CancelAsked(by="op"), 1)
+    held = asyncio.Event()
+
+    async def slow() -> dict[str, str]:
+        await asyncio.wait_for(held.wait(), 3 * BEAT_SECONDS)
+        return {}
+
+    handed = asyncio.create_task(asking(log, FREELY, act=slow).take_over("r1", by="ann", to="pay"))
+    with suppress(TimeoutError):  # so long that the heart has looked
+        await asyncio.wait_for(asyncio.shield(handed), 2 * BEAT_SECONDS)
+    held.set()
+    assert (await handed).status == "escalated"
+
+
+async def test_what_was_given_up_and_still_runs_is_not_believed_to_have_not_happened() -> None:
+    paid: list[float] = []
+    go_on, done = threading.Event(), threading.Event()
+
+    @tool(name="bank.look")
+    def look() -> dict[str, float]:
+        return {"amount": 5.0}
+
+    def asked(amount: float, *, idempotency_key: str) -> object:
+        return Done({"receipt": "R-1"}) if paid else NotDone()
+
+    @tool(name="bank.pay", effect="write", timeout=0.05, reconcile=asked)
+    def pay(amount: float) -> dict[str, str]:
+        go_on.wait(30)
+        paid.append(amount)
+        done.set()
+        return {"receipt": "R-1"}
+
+    text = PAY.replace("as: paid,", "as: paid, retry: {times: 3},")
+    run = await Engine(text, tools=[look, pay], policy=Policy(allow_writes=["bank.*"])).run("go")
+    go_on.set()
+    assert done.wait(30)
+    assert (run.status, len(paid)) == ("escalated", 1)
+    assert run.outcome is not None and run.outcome.packet is not None
+    assert run.outcome.packet.open == ("bank.pay",)

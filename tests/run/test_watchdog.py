@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sopwith import Engine, MemoryLog, Policy, tool
-from sopwith.errors import PolicyError
+from sopwith.errors import LogError, PolicyError, Text
 from sopwith.guard.alert import Alert, Webhook
 from sopwith.ir.event import Event
 from sopwith.run.lease import LEASE_SECONDS
@@ -175,3 +175,28 @@ async def test_a_run_that_is_taken_up_meanwhile_raises_nothing() -> None:
 
     now = last.at + int((LEASE_SECONDS + 1) * SECOND)
     assert await Watchdog(Raced(), [], lambda: now).look() == []
+
+
+async def test_a_run_that_cannot_be_read_hides_no_other() -> None:
+    log = MemoryLog()
+    await engine(log).run("go", run_id="r1")
+    await engine(log).run("go", run_id="r2")
+    last = (await log.read("r2"))[-1].at
+
+    class Newer(MemoryLog):
+        async def append(self, run: str, events: Any, *rest: Any, **more: Any) -> str:
+            return await log.append(run, events, *rest, **more)
+
+        async def read(self, run: str, after: int = 0) -> Any:
+            if run == "r1":
+                raise LogError(Text("event 4 is of an unknown kind", ""))
+            return await log.read(run, after)
+
+        async def runs(self, limit: int = 100) -> Any:
+            return await log.runs(limit)
+
+    found = await Watchdog(Newer(), [], lambda: last + 90 * SECOND, waiting=60).look()
+    assert sorted((alert.code, alert.run) for alert in found) == [
+        ("run.unreadable", "r1"),
+        ("run.waiting", "r2"),
+    ]

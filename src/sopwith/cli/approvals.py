@@ -10,7 +10,6 @@ import typer
 
 from sopwith.cli.columns import cut
 from sopwith.cli.connection import open_log
-from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, Lang, new_verb
 from sopwith.cli.runs import local_time
 from sopwith.cli.settings import load_settings
@@ -41,17 +40,17 @@ def approvals(context: typer.Context, data: Data = None, as_json: AsJson = False
     """
     shown = terminal(context)
     settings = load_settings(Path.cwd(), {"data": data})
-    found = asyncio.run(_waiting(settings.data))
+    found, damage = asyncio.run(_waiting(settings.data))
     if as_json:
         shown.document([asdict(each) | {"principal": each.principal.model_dump()} for each in found])
     elif not found:
         shown.say(_NONE)
     for each in () if as_json else found:
         _print(shown, each)
-    return ExitCode.OK
+    return shown.damaged(damage)
 
 
-async def _waiting(data: Path) -> list[Waiting]:
+async def _waiting(data: Path) -> tuple[list[Waiting], list[Text]]:
     log = open_log(data)
     try:
         return await waiting(log)

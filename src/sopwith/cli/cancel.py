@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
-from sopwith.cli.connection import VAULT, find_run, open_log
+from sopwith.cli.connection import VAULT, alerts_of, find_run, guards_of, heads_of, open_log
 from sopwith.cli.exit_code import ExitCode
-from sopwith.cli.options import AsJson, By, Data, Lang, new_verb
+from sopwith.cli.options import AsJson, By, Data, Lang, PolicyFile, RunId, new_verb
+from sopwith.cli.project import Options
+from sopwith.cli.resume import project_again
 from sopwith.cli.session import user
 from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import terminal
@@ -29,9 +31,10 @@ _OPEN = Text("it is not known whether these have acted: {}", "无法确定以下
 @verb.command()
 def cancel(
     context: typer.Context,
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning. 运行编号")],
+    run: RunId,
     why: Annotated[str | None, typer.Option("--why", metavar="TEXT", help="The reason. 原因")] = None,
     by: By = "",
+    policy: PolicyFile = None,
     data: Data = None,
     as_json: AsJson = False,
     lang: Lang = "",
@@ -42,7 +45,8 @@ def cancel(
     """
     shown = terminal(context)
     settings = load_settings(Path.cwd(), {"data": data})
-    done = asyncio.run(_cancel(settings.data, run, by or user(), why))
+    options = Options(data=settings.data, policy=policy)
+    done = asyncio.run(_cancel(options, run, by or user(), why))
     packet = done.outcome.packet if done.outcome is not None else None
     left = packet.open if packet is not None else ()
     if as_json:
@@ -56,13 +60,19 @@ def cancel(
     return ExitCode.OK
 
 
-async def _cancel(data: Path, wanted: str, by: str, why: str | None) -> Run:
+async def _cancel(options: Options, wanted: str, by: str, why: str | None) -> Run:
+    data = options.data or Path()
     log = open_log(data)
     try:
         run = await find_run(log, wanted)
+        project = project_again(options, run)
+        guards, heads = guards_of(project), heads_of(project.settings)
         vault = SqliteVault(data / VAULT)
     except BaseException:
         await log.close()
         raise
-    async with Engine([], log=log, vault=vault) as engine:
+    alerts = alerts_of(project.settings)
+    async with Engine(
+        [], log=log, vault=vault, redact=guards.redact, budget=guards.budgets, heads=heads, alerts=alerts
+    ) as engine:
         return await engine.cancel(run, by=by, why=why)

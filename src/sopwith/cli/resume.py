@@ -110,7 +110,7 @@ def take_up(
         session.began = True
         if not ended:
             _refuse_ended(fold_all(events))
-        return _go_on(session, _project(options, name), events, machine, act)
+        return _go_on(session, project_again(options, name), events, machine, act)
 
 
 async def _find(data: Path, wanted: str) -> tuple[str, list[Event], Machine]:
@@ -123,7 +123,7 @@ async def _find(data: Path, wanted: str) -> tuple[str, list[Event], Machine]:
         await log.close()
 
 
-def _project(options: Options, run: str) -> Project:
+def project_again(options: Options, run: str) -> Project:
     """The files that the run was started with, where the command line names no others."""
     noted: dict[str, Any] = remembered(options.data or Path(), run)
     given = options.given()

@@ -132,7 +132,17 @@ class Terminal:
         return found
 
 
+_CONTROLS = {
+    code: f"\\u{code:04x}"
+    for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    if chr(code) not in "\n\t"
+}
+"""Characters that would move, colour or turn round what a terminal shows, as they are printed: also valid in JSON."""
+
+
 def _write(text: str, stream: TextIO, *, flush: bool = False) -> None:
+    """Print what may come from anybody: nothing in it commands the terminal."""
+    text = text.translate(_CONTROLS)
     try:
         print(text, end="", file=stream, flush=flush)
     except BrokenPipeError:

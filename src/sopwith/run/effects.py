@@ -136,10 +136,13 @@ async def reconcile(actor: Actor, decision: Reconcile) -> None:
         decision.tool.name, decision.arguments, key=decision.key, seconds=seconds
     )
     ms = int((time.perf_counter() - began) * 1000)
+    happened = found.happened
+    if happened is False and actor.late.may_come(decision.started):
+        happened = None  # it has not acted, and may still do so
     cause = journal.emit(
-        CallReconciled(tool=decision.tool.name, started=decision.started, happened=found.happened, ms=ms)
+        CallReconciled(tool=decision.tool.name, started=decision.started, happened=happened, ms=ms)
     )
-    if found.happened:
+    if happened:
         stored = journal.stored(actor.redact(found.value))
         journal.emit(CallFinished(name=decision.name, **stored), cause)
     await journal.flush(durable=True)

@@ -59,14 +59,14 @@ from sopwith.run.given import (
 )
 from sopwith.run.heart import Heart
 from sopwith.run.journal import Clock, Journal, Subscriber
-from sopwith.run.lease import LEASE_SECONDS, last_driver, new_driver
+from sopwith.run.lease import LEASE_SECONDS, holder, new_driver
 from sopwith.run.operator import hand_back, say_happened, set_values, take_over
 from sopwith.run.prompt_file import prompts_digest
 from sopwith.run.redaction import Redaction, revealed
 from sopwith.run.run import Run
 from sopwith.run.state import State
 from sopwith.run.stopping import Stopping
-from sopwith.run.stored_run import StoredRun, open_run
+from sopwith.run.stored_run import StoredRun, open_run, read_state
 from sopwith.run.telling import telling
 from sopwith.run.values import input_values
 from sopwith.tools.catalogue import Catalogue
@@ -356,6 +356,7 @@ class Engine:
             )
         )
         journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS))
+        await self._heart.skip(journal.run)
         await self._append_first(journal)
         return await self._drive(driver, stored.events)
 
@@ -372,7 +373,8 @@ class Engine:
             await journal.flush(durable=True)
         except LogConflict:
             journal.drop()
-            raise RunBusy(journal.run, last_driver(await self._log.read(journal.run))) from None
+            _, state = await read_state(self._log, journal.run)
+            raise RunBusy(journal.run, holder(state, self._clock())) from None
 
     async def cancel(self, run: str, *, by: str = "operator", why: str | None = None) -> Run:
         """End a run as cancelled: at once, or where somebody drives it, as soon as they have stopped.

@@ -37,6 +37,11 @@ class Heart:
         """Who drives `run` in this engine."""
         return self._drivers.get(run)
 
+    async def skip(self, run: str) -> None:
+        """What is in the inbox of a run before it is taken was for the drivers it had before."""
+        for message in await messages(self._log, run):
+            self._read[run] = message.seq
+
     @contextmanager
     def driving(self, driver: Driver) -> Generator[None]:
         """`driver` is at work."""

@@ -26,14 +26,21 @@ class LateResults:
         self.driving = False
         self._journal = journal
         self._redactor = redactor
+        self._running: set[int] = set()
         self._appending: set[asyncio.Task[None]] = set()
 
     def expect(self, late: Late, started: int) -> None:
         """Write the result of the call that `started` tells of, when it comes."""
         cursor = self._journal.state.cursor
+        self._running.add(started)
         late.add_done_callback(partial(self._came, started, cursor.instance if cursor else None))
 
+    def may_come(self, started: int) -> bool:
+        """Whether the call that `started` tells of was given up, and is still at work in this process."""
+        return started in self._running
+
     def _came(self, started: int, step: str | None, late: Late) -> None:
+        self._running.discard(started)
         if late.cancelled():
             return
         ended = self._journal.state.outcome is not None

@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from sopwith.ir.event import Event, LeaseTaken
 from sopwith.run.state import Lease, State
 
 LEASE_SECONDS = 60.0
@@ -41,11 +39,6 @@ def holder(state: State, now: int) -> str | None:
     if lease is None or not _is_alive(lease, state, now):
         return None
     return lease.driver
-
-
-def last_driver(events: Sequence[Event]) -> str:
-    """The driver that took the run last, or an empty text."""
-    return next((e.body.driver for e in reversed(events) if isinstance(e.body, LeaseTaken)), "")
 
 
 def _is_alive(lease: Lease, state: State, now: int) -> bool:

@@ -39,15 +39,15 @@ class Stopping:
         Raises `UserError` for an unknown run, `RunBusy` where the driver does not stop.
         """
         deadline = time.monotonic() + STOP_SECONDS
-        told = False
+        told: str | None = None
         while True:
             _, state = await read_state(self.log, run)
             driver = holder(state, self.clock())
             if state.outcome is not None or driver is None:
-                return told
-            if not told:
+                return told is not None
+            if driver != told:  # another one may have taken it meanwhile
                 await self._tell(state, by, why)
-                told = True
+                told = driver
             elif time.monotonic() > deadline:
                 raise RunBusy(run, driver)
             await asyncio.sleep(POLL_SECONDS)

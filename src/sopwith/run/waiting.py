@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sopwith.errors import SopwithError, Text
 from sopwith.ir.event import Event, HumanAsked, Principal
 from sopwith.ir.value import Json
 from sopwith.log.port import Log
@@ -60,8 +61,18 @@ def waiting_of(events: Sequence[Event]) -> Waiting | None:
     )
 
 
-async def waiting(log: Log) -> list[Waiting]:
-    """All calls of a log that wait for leave, those that have waited longest first."""
-    suspended = [row.run for row in await log.runs(sys.maxsize) if row.status == "suspended"]
-    found = [waiting_of(await log.read(run)) for run in suspended]
-    return sorted((each for each in found if each is not None), key=lambda each: each.since)
+async def waiting(log: Log) -> tuple[list[Waiting], list[Text]]:
+    """All calls of a log that wait for leave, those that have waited longest first; and what of it cannot be read."""
+    found: list[Waiting] = []
+    damage: list[Text] = []
+    for row in await log.runs(sys.maxsize):
+        if row.status != "suspended":
+            continue
+        try:
+            each = waiting_of(await log.read(row.run))
+        except SopwithError as error:
+            damage.append(error.message)
+            continue
+        if each is not None:
+            found.append(each)
+    return sorted(found, key=lambda each: each.since), damage

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 
-from sopwith.errors import LogConflict, LogDamaged, Text
+from sopwith.errors import LogConflict, SopwithError, Text
 from sopwith.guard.alert import Alert, AlertSink
 from sopwith.ir.event import AlertRaised, Body, Event, HumanAsked, LeaseTaken
-from sopwith.log.port import Log
+from sopwith.log.port import Log, RunRow
 from sopwith.run.inbox import messages, send
 from sopwith.run.journal import Clock
 from sopwith.run.lease import holder
@@ -48,8 +48,8 @@ class Watchdog:
                 continue
             try:
                 raised += await self._look_at(row.run)
-            except LogDamaged as error:
-                _LOGGER.error("run %s cannot be looked at: %s", row.run, error.message.en)
+            except SopwithError as error:  # damaged, or of a newer version
+                raised.append(self._unreadable(row, error))
         return raised
 
     async def _look_at(self, run: str) -> list[Alert]:
@@ -67,6 +67,13 @@ class Watchdog:
                 raised.append(alert)
         return raised
 
+    def _unreadable(self, row: RunRow, error: SopwithError) -> Alert:
+        """An alert for a run that nobody can read, and so is not written into it."""
+        message = error.message.en
+        alert = Alert(row.run, row.task, row.procedure_id, None, self._clock(), "run.unreadable", message)
+        tell(self._sinks, alert)
+        return alert
+
     async def _wrong(self, events: Sequence[Event], state: State, now: int) -> Iterator[tuple[str, str]]:
         language = state.language
         if state.suspended_at is not None:
@@ -80,7 +87,8 @@ class Watchdog:
 
     def _waits_too_long(self, events: Sequence[Event], state: State, now: int) -> Iterator[tuple[str, str]]:
         asked = next((e.body for e in reversed(events) if isinstance(e.body, HumanAsked)), None)
-        if asked is not None and asked.expires_at is not None and now > asked.expires_at:
+        waits = state.cursor is not None and state.cursor.question == "approval"
+        if waits and asked is not None and asked.expires_at is not None and now > asked.expires_at:
             yield "approval.expired", EXPIRED.in_(state.language)
         waited = (now - (state.suspended_at or now)) / 1e6
         if self._waiting is not None and waited > self._waiting:
