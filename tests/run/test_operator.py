@@ -5,97 +5,21 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import threading
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from subprocess import PIPE
 from typing import Any
 
 import pytest
+from tests.run.bank import Bank, cut_in_payment, escalated, happened, kinds
 
-from sopwith import Engine, MemoryLog, Policy, UserError, tool
+from sopwith import MemoryLog, UserError
 from sopwith.errors import LogConflict, RunBusy
-from sopwith.ir.event import CancelAsked, Event, LeaseTaken
+from sopwith.ir.event import Event, LeaseTaken
 from sopwith.log.sqlite import SqliteLog
 from sopwith.run.fold import fold_all
-from sopwith.run.heart import BEAT_SECONDS
-from sopwith.run.inbox import send
 from sopwith.run.lease import LEASE_SECONDS, holder
 from sopwith.run.run import Run
 from sopwith.run.state import Lease, State
-from sopwith.tools.function import FunctionSource
-from sopwith.tools.reconcile import Done, NotDone, Unsure
-
-PAY = """
-schema: sopwith/procedure/1
-id: pay
-output: {type: object, required: [receipt], properties: {receipt: {type: string}}}
-start: look
-steps:
-  look: {tool: bank.look, as: found, next: pay}
-  pay: {tool: bank.pay, with: {amount: "${found.amount}"}, as: paid, next: tell}
-  tell: {end: complete, result: {receipt: "${paid.receipt}"}}
-"""
-
-
-class Bank:
-    """A ledger in memory. `hold` stops a payment before it acts, `lost` makes its outcome unknown after it has."""
-
-    def __init__(
-        self, answer: Callable[[Bank, str], Any] | None = None, *, effect: Any = "irreversible"
-    ) -> None:
-        self.paid: dict[str, float] = {}
-        self.looks = 0
-        self.asked: list[str] = []
-        self.hold: asyncio.Event | None = None
-        self.reached = asyncio.Event()
-        self.lost = False
-        self._answer = answer
-        self._effect = effect
-
-    def tools(self) -> list[Any]:
-        async def happened(amount: float, *, idempotency_key: str) -> object:
-            self.asked.append(idempotency_key)
-            return self._answer(self, idempotency_key) if self._answer else Unsure("?")
-
-        @tool(name="bank.look")
-        async def look() -> dict[str, float]:
-            self.looks += 1
-            return {"amount": 5.0}
-
-        @tool(name="bank.pay", effect=self._effect, reconcile=happened if self._answer else None)
-        async def pay(amount: float, *, idempotency_key: str) -> dict[str, str]:
-            self.reached.set()
-            if self.hold is not None:
-                await self.hold.wait()
-            assert idempotency_key not in self.paid, "paid twice"
-            self.paid[idempotency_key] = amount
-            if self.lost:
-                raise ConnectionError("the line is dead")
-            return {"receipt": f"R-{len(self.paid)}"}
-
-        return [look, pay]
-
-    def engine(self, log: Any, **options: Any) -> Engine:
-        return Engine(PAY, tools=self.tools(), log=log, policy=Policy(allow_writes=["bank.*"]), **options)
-
-
-def kinds(run: Run) -> list[str]:
-    return [event.body.kind for event in run.events]
-
-
-async def cut_in_payment(log: MemoryLog) -> MemoryLog:
-    """The log of `r1` up to the intent of the payment."""
-    events = list(await log.read("r1"))
-    intent = next(e.seq for e in events if e.body.kind == "call.started" and e.body.tool == "bank.pay")
-    started, cut = events[0].body, MemoryLog()
-    blobs = {name: await log.blob(name) for name in (started.procedure, started.tools, started.policy)}
-    await cut.append("r1", events[:intent], blobs)
-    return cut
-
-
-def happened(bank: Bank, key: str) -> object:
-    return Done({"receipt": "R-1"}) if key in bank.paid else NotDone()
+from sopwith.tools.reconcile import NotDone, Unsure
 
 
 async def test_a_killed_payment_that_happened_is_found_and_not_made_again() -> None:
@@ -144,14 +68,6 @@ async def test_what_failed_and_did_not_happen_is_an_error_and_not_made_again() -
     assert run.outcome is not None and run.outcome.packet is not None
     assert run.outcome.packet.open == ()
     assert len(bank.paid) == 1
-
-
-async def escalated(bank: Bank, log: MemoryLog) -> Run:
-    """A run whose payment acted, and whose outcome nobody knows."""
-    bank.lost = True
-    run = await bank.engine(log).run("go", run_id="r1")
-    assert run.status == "escalated"
-    return run
 
 
 async def test_a_person_who_has_looked_hands_the_run_back_behind_the_payment() -> None:
@@ -392,142 +308,5 @@ async def test_a_run_that_a_person_has_can_be_cancelled() -> None:
     await engine.take_over("r1", by="alice")
     run = await engine.cancel("r1", by="bob")
     assert run.status == "cancelled"
-    assert run.outcome is not None and run.outcome.packet is not None
-    assert run.outcome.packet.open == ("bank.pay",)
-
-
-ASKS = """
-schema: sopwith/procedure/1
-id: asks
-start: pay
-steps:
-  pay: {tool: bank.pay, with: {amount: 5.0}, as: paid, next: more, on_error: [{otherwise: tell}]}
-  more: {next: [{to: sure, when: size(paid) > 0}, {otherwise: out}]}
-  sure: {ask: Are you sure?, returns: {type: boolean}, next: again}
-  again: {tool: bank.send, as: sent, next: tell}
-  tell: {end: complete}
-  out: {end: escalate}
-"""
-
-
-def asking(log: Any, policy: str, *, act: Callable[[], Any] = dict) -> Engine:
-    @tool(name="bank.pay", effect="write", idempotent=True)
-    async def pay(amount: float) -> dict[str, str]:
-        made = act()
-        return await made if isinstance(made, Awaitable) else made
-
-    @tool(name="bank.send", effect="irreversible")
-    async def send() -> str:
-        return "sent"
-
-    return Engine(ASKS, tools=[pay, send], log=log, policy=Policy.read(policy))
-
-
-FREELY = "allow_writes: [bank.*]\n"
-WITH_LEAVE = "rules:\n  - {id: leave, verdict: ask, tool: bank.send}\nallow_writes: bank.pay\n"
-
-
-async def test_a_run_that_is_handed_back_may_ask_and_wait_for_approval() -> None:
-    log = MemoryLog()
-    engine = asking(log, WITH_LEAVE)
-    assert (await engine.run("go", run_id="r1")).status == "escalated"
-    assert (await engine.take_over("r1", by="ann", to="sure")).status == "suspended"
-    assert (await engine.resume("r1", answer=True)).status == "suspended"
-    assert (await engine.approve("r1", by="bob")).status == "completed"
-
-
-async def test_a_run_that_was_killed_right_after_it_was_handed_back_goes_on() -> None:
-    log, cut = MemoryLog(), MemoryLog()
-    engine = asking(log, FREELY)
-    await engine.run("go", run_id="r1")
-    await engine.take_over("r1", by="ann", to="tell")
-    events = await log.read("r1")
-    back = next(event.seq for event in events if event.body.kind == "run.handed_back")
-    started = events[0].body
-    blobs = {name: await log.blob(name) for name in (started.procedure, started.tools, started.policy)}
-    await cut.append("r1", events[:back], blobs)
-    assert (await asking(cut, FREELY).resume("r1")).status == "completed"
-
-
-@pytest.mark.parametrize("policy", ["rules: [{id: no, verdict: deny}]\n", "allow_writes: []\n"])
-async def test_a_write_that_may_have_acted_is_never_lost_because_it_may_not_be_made_again(
-    policy: str,
-) -> None:
-    log, cut = MemoryLog(), MemoryLog()
-    await asking(log, FREELY).run("go", run_id="r1")
-    events = await log.read("r1")
-    intent = next(event.seq for event in events if event.body.kind == "call.started")
-    started = events[0].body
-    blobs = {name: await log.blob(name) for name in (started.procedure, started.tools, started.policy)}
-    await cut.append("r1", events[:intent], blobs)
-    run = await asking(cut, policy).resume("r1")
-    assert run.status == "escalated"
-    assert run.outcome is not None and run.outcome.packet is not None
-    assert run.outcome.packet.open == ("bank.pay",)
-
-
-class Breaks(FunctionSource):
-    """A source that breaks its promise never to raise."""
-
-    async def call(self, name: str, *rest: Any, **more: Any) -> Any:
-        done = await super().call(name, *rest, **more)
-        if name == "bank.pay":
-            raise RuntimeError("broken")
-        return done
-
-
-async def test_a_source_that_raises_leaves_a_write_unknown() -> None:
-    bank = Bank()
-    source = Breaks(bank.tools())
-    policy = Policy(allow_writes=["bank.*"])
-    engine = Engine(PAY, [source], policy=policy)
-    run = await engine.run("go", run_id="r1")
-    assert run.status == "escalated"
-    with pytest.raises(UserError, match="not known whether"):
-        await engine.take_over("r1", by="ann", to="pay")
-    assert len(bank.paid) == 1
-
-
-async def test_a_cancel_that_came_too_late_does_not_end_the_run_that_a_person_hands_back() -> None:
-    log = MemoryLog()
-    engine = asking(log, FREELY)
-    await engine.run("go", run_id="r1")
-    await send(log, "r1", "r1", CancelAsked(by="op"), 1)
-    held = asyncio.Event()
-
-    async def slow() -> dict[str, str]:
-        await asyncio.wait_for(held.wait(), 3 * BEAT_SECONDS)
-        return {}
-
-    handed = asyncio.create_task(asking(log, FREELY, act=slow).take_over("r1", by="ann", to="pay"))
-    with suppress(TimeoutError):  # so long that the heart has looked
-        await asyncio.wait_for(asyncio.shield(handed), 2 * BEAT_SECONDS)
-    held.set()
-    assert (await handed).status == "escalated"
-
-
-async def test_what_was_given_up_and_still_runs_is_not_believed_to_have_not_happened() -> None:
-    paid: list[float] = []
-    go_on, done = threading.Event(), threading.Event()
-
-    @tool(name="bank.look")
-    def look() -> dict[str, float]:
-        return {"amount": 5.0}
-
-    def asked(amount: float, *, idempotency_key: str) -> object:
-        return Done({"receipt": "R-1"}) if paid else NotDone()
-
-    @tool(name="bank.pay", effect="write", timeout=0.05, reconcile=asked)
-    def pay(amount: float) -> dict[str, str]:
-        go_on.wait(30)
-        paid.append(amount)
-        done.set()
-        return {"receipt": "R-1"}
-
-    text = PAY.replace("as: paid,", "as: paid, retry: {times: 3},")
-    run = await Engine(text, tools=[look, pay], policy=Policy(allow_writes=["bank.*"])).run("go")
-    go_on.set()
-    assert done.wait(30)
-    assert (run.status, len(paid)) == ("escalated", 1)
     assert run.outcome is not None and run.outcome.packet is not None
     assert run.outcome.packet.open == ("bank.pay",)

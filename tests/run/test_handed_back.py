@@ -1,0 +1,155 @@
+"""A run after it was handed back, and writes that may have acted: nothing of them is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from tests.run.bank import PAY, Bank
+
+from sopwith import Engine, MemoryLog, Policy, UserError, tool
+from sopwith.ir.event import CancelAsked
+from sopwith.run.heart import BEAT_SECONDS
+from sopwith.run.inbox import send
+from sopwith.tools.function import FunctionSource
+from sopwith.tools.reconcile import Done, NotDone
+
+ASKS = """
+schema: sopwith/procedure/1
+id: asks
+start: pay
+steps:
+  pay: {tool: bank.pay, with: {amount: 5.0}, as: paid, next: more, on_error: [{otherwise: tell}]}
+  more: {next: [{to: sure, when: size(paid) > 0}, {otherwise: out}]}
+  sure: {ask: Are you sure?, returns: {type: boolean}, next: again}
+  again: {tool: bank.send, as: sent, next: tell}
+  tell: {end: complete}
+  out: {end: escalate}
+"""
+
+
+def asking(log: Any, policy: str, *, act: Callable[[], Any] = dict) -> Engine:
+    @tool(name="bank.pay", effect="write", idempotent=True)
+    async def pay(amount: float) -> dict[str, str]:
+        made = act()
+        return await made if isinstance(made, Awaitable) else made
+
+    @tool(name="bank.send", effect="irreversible")
+    async def send() -> str:
+        return "sent"
+
+    return Engine(ASKS, tools=[pay, send], log=log, policy=Policy.read(policy))
+
+
+FREELY = "allow_writes: [bank.*]\n"
+WITH_LEAVE = "rules:\n  - {id: leave, verdict: ask, tool: bank.send}\nallow_writes: bank.pay\n"
+
+
+async def test_a_run_that_is_handed_back_may_ask_and_wait_for_approval() -> None:
+    log = MemoryLog()
+    engine = asking(log, WITH_LEAVE)
+    assert (await engine.run("go", run_id="r1")).status == "escalated"
+    assert (await engine.take_over("r1", by="ann", to="sure")).status == "suspended"
+    assert (await engine.resume("r1", answer=True)).status == "suspended"
+    assert (await engine.approve("r1", by="bob")).status == "completed"
+
+
+async def test_a_run_that_was_killed_right_after_it_was_handed_back_goes_on() -> None:
+    log, cut = MemoryLog(), MemoryLog()
+    engine = asking(log, FREELY)
+    await engine.run("go", run_id="r1")
+    await engine.take_over("r1", by="ann", to="tell")
+    events = await log.read("r1")
+    back = next(event.seq for event in events if event.body.kind == "run.handed_back")
+    started = events[0].body
+    blobs = {name: await log.blob(name) for name in (started.procedure, started.tools, started.policy)}
+    await cut.append("r1", events[:back], blobs)
+    assert (await asking(cut, FREELY).resume("r1")).status == "completed"
+
+
+@pytest.mark.parametrize("policy", ["rules: [{id: no, verdict: deny}]\n", "allow_writes: []\n"])
+async def test_a_write_that_may_have_acted_is_never_lost_because_it_may_not_be_made_again(
+    policy: str,
+) -> None:
+    log, cut = MemoryLog(), MemoryLog()
+    await asking(log, FREELY).run("go", run_id="r1")
+    events = await log.read("r1")
+    intent = next(event.seq for event in events if event.body.kind == "call.started")
+    started = events[0].body
+    blobs = {name: await log.blob(name) for name in (started.procedure, started.tools, started.policy)}
+    await cut.append("r1", events[:intent], blobs)
+    run = await asking(cut, policy).resume("r1")
+    assert run.status == "escalated"
+    assert run.outcome is not None and run.outcome.packet is not None
+    assert run.outcome.packet.open == ("bank.pay",)
+
+
+class Breaks(FunctionSource):
+    """A source that breaks its promise never to raise."""
+
+    async def call(self, name: str, *rest: Any, **more: Any) -> Any:
+        done = await super().call(name, *rest, **more)
+        if name == "bank.pay":
+            raise RuntimeError("broken")
+        return done
+
+
+async def test_a_source_that_raises_leaves_a_write_unknown() -> None:
+    bank = Bank()
+    source = Breaks(bank.tools())
+    policy = Policy(allow_writes=["bank.*"])
+    engine = Engine(PAY, [source], policy=policy)
+    run = await engine.run("go", run_id="r1")
+    assert run.status == "escalated"
+    with pytest.raises(UserError, match="not known whether"):
+        await engine.take_over("r1", by="ann", to="pay")
+    assert len(bank.paid) == 1
+
+
+async def test_a_cancel_that_came_too_late_does_not_end_the_run_that_a_person_hands_back() -> None:
+    log = MemoryLog()
+    engine = asking(log, FREELY)
+    await engine.run("go", run_id="r1")
+    await send(log, "r1", "r1", CancelAsked(by="op"), 1)
+    held = asyncio.Event()
+
+    async def slow() -> dict[str, str]:
+        await asyncio.wait_for(held.wait(), 3 * BEAT_SECONDS)
+        return {}
+
+    handed = asyncio.create_task(asking(log, FREELY, act=slow).take_over("r1", by="ann", to="pay"))
+    with suppress(TimeoutError):  # so long that the heart has looked
+        await asyncio.wait_for(asyncio.shield(handed), 2 * BEAT_SECONDS)
+    held.set()
+    assert (await handed).status == "escalated"
+
+
+async def test_what_was_given_up_and_still_runs_is_not_believed_to_have_not_happened() -> None:
+    paid: list[float] = []
+    go_on, done = threading.Event(), threading.Event()
+
+    @tool(name="bank.look")
+    def look() -> dict[str, float]:
+        return {"amount": 5.0}
+
+    def asked(amount: float, *, idempotency_key: str) -> object:
+        return Done({"receipt": "R-1"}) if paid else NotDone()
+
+    @tool(name="bank.pay", effect="write", timeout=0.05, reconcile=asked)
+    def pay(amount: float) -> dict[str, str]:
+        go_on.wait(30)
+        paid.append(amount)
+        done.set()
+        return {"receipt": "R-1"}
+
+    text = PAY.replace("as: paid,", "as: paid, retry: {times: 3},")
+    run = await Engine(text, tools=[look, pay], policy=Policy(allow_writes=["bank.*"])).run("go")
+    go_on.set()
+    assert done.wait(30)
+    assert (run.status, len(paid)) == ("escalated", 1)
+    assert run.outcome is not None and run.outcome.packet is not None
+    assert run.outcome.packet.open == ("bank.pay",)
