@@ -32,6 +32,7 @@ from sopwith.ir.value import Json
 _PLACEHOLDER = re.compile(r"<[a-z][a-z_]{0,19}:[0-9]{1,12}>")
 _SHORT = 64
 _MOST = 4096
+_ROUNDS = 8
 _SMALLEST = 10**10
 _LARGEST = 10**19
 _SECRET_NAME = re.compile(
@@ -157,15 +158,15 @@ class Redactor:
                 self._search_named(item, found)
 
     def _spans(self, text: str) -> list[Span]:
+        spans = self._found(text)
+        return self._with_gaps(text, spans) if spans else spans
+
+    def _found(self, text: str) -> list[Span]:
         if text in self._clean:
             return []
-        if not self._more and not may_hold_secrets(text):
+        spans = self._scan(text) if self._more or may_hold_secrets(text) else []
+        if not spans:
             self._remember(text)
-            return []
-        spans = self._scan(text)
-        if spans:
-            return self._with_gaps(text, spans)
-        self._remember(text)
         return spans
 
     def _remember(self, text: str) -> None:
@@ -180,15 +181,22 @@ class Redactor:
         return spans
 
     def _with_gaps(self, text: str, spans: list[Span]) -> list[Span]:
-        """`spans` and what is found between them, now that what stood beside it is gone."""
-        found: list[Span] = []
-        last = 0
-        for span in (*spans, Span(len(text), len(text), "")):
-            inner = self._spans(text[last : span.start])
-            found += (Span(last + start, last + end, kind) for start, end, kind in inner)
-            found.append(span)
-            last = span.end
-        return found[:-1]
+        """`spans` and what is found between them, now that what stood beside it is gone.
+
+        Where that does not come to an end in a few rounds, all of what is left between them counts as secret.
+        """
+        found = list(spans)
+        gaps = _between(0, len(text), spans)
+        for last in (False,) * (_ROUNDS - 1) + (True,):
+            left: list[tuple[int, int]] = []
+            for start, end in gaps:
+                inner = [Span(start + s, start + e, kind) for s, e, kind in self._found(text[start:end])]
+                if inner and last:
+                    inner = [Span(start, end, inner[0].kind)]
+                found += inner
+                left += _between(start, end, inner) if inner else ()
+            gaps = left
+        return sorted(found)
 
     def _may_be_secret(self, value: Json) -> TypeGuard[float]:
         """Whether this is a number that is long enough; rules of one's own may look for any."""
@@ -289,6 +297,13 @@ class Redactor:
             if stored is not None:
                 value = self._values[placeholder] = json.loads(stored)
         return value
+
+
+def _between(start: int, end: int, spans: Sequence[Span]) -> list[tuple[int, int]]:
+    """The places from `start` to `end` that no span covers."""
+    starts = (start, *(span.end for span in spans))
+    ends = (*(span.start for span in spans), end)
+    return [(a, b) for a, b in zip(starts, ends, strict=True) if a < b]
 
 
 def _named_secret(value: Json) -> Secret | None:
