@@ -13,6 +13,7 @@ from tests.run.bank import PAY, Bank
 
 from sopwith import Engine, MemoryLog, Policy, UserError, tool
 from sopwith.ir.event import CancelAsked
+from sopwith.models.scripted import ScriptedModel
 from sopwith.run.heart import BEAT_SECONDS
 from sopwith.run.inbox import send
 from sopwith.tools.function import FunctionSource
@@ -153,3 +154,40 @@ async def test_what_was_given_up_and_still_runs_is_not_believed_to_have_not_happ
     assert (run.status, len(paid)) == ("escalated", 1)
     assert run.outcome is not None and run.outcome.packet is not None
     assert run.outcome.packet.open == ("bank.pay",)
+
+
+async def test_a_write_that_has_acted_is_not_made_again_when_the_run_is_handed_back_to_it() -> None:
+    bank, log = Bank(), MemoryLog()
+    text = """
+schema: sopwith/procedure/1
+id: last
+start: pay
+steps:
+  pay: {tool: bank.pay, with: {amount: 5.0}, as: paid, verify: paid.receipt != '', end: complete}
+"""
+    bank.lost = True
+    engine = Engine(text, tools=bank.tools(), log=log, policy=Policy(allow_writes=["bank.*"]))
+    assert (await engine.run("go", run_id="r1")).status == "escalated"
+    with pytest.raises(UserError, match="has acted"):
+        await engine.take_over("r1", by="ann", happened=True, to="pay")
+    done = await engine.take_over(
+        "r1", by="ann", happened=True, to="pay", values={"paid": {"receipt": "R-1"}}
+    )
+    assert done.status == "completed"
+    assert len(bank.paid) == 1
+
+
+async def test_inputs_are_not_made_up_from_an_empty_request() -> None:
+    text = """
+schema: sopwith/procedure/1
+id: ask
+inputs: {unit: {type: string}}
+start: out
+steps:
+  out: {end: complete}
+"""
+    model = ScriptedModel(['{"unit": "made up"}'])
+    run = await Engine(text, model=model).run("  ")
+    assert run.status == "escalated"
+    assert run.outcome is not None and run.outcome.packet is not None
+    assert "the request is empty" in run.outcome.packet.reason

@@ -22,6 +22,7 @@ from sopwith.errors import SopwithError, Text, UserError
 from sopwith.ir.event import CallJudged, Event, HumanAsked, Outcome, event_json
 from sopwith.ir.value import Json
 from sopwith.models.local import LocalModel
+from sopwith.run.operator import TAKEN_FROM
 from sopwith.run.run import Run
 from sopwith.run.state import State
 from sopwith.run.waiting import waiting_of
@@ -45,6 +46,10 @@ _VOID = {
 }
 _DRY = Text("DRY RUN (nothing was written): {}", "试运行（没有执行任何写操作）：{}")
 _LOOK = Text("run {}{} · look: sopwith trace {}{}", "运行 {}{} · 查看：sopwith trace {}{}")
+_TAKE_OVER = Text(
+    "a person can go on with it: sopwith takeover {} --to STEP{}{}",
+    "可由人接管后继续：sopwith takeover {} --to 步骤{}{}",
+)
 _TAKEN = Text(
     "{} has the run; hand it back: sopwith takeover {} --to STEP{}",
     "运行由 {} 接管；交还：sopwith takeover {} --to 步骤{}",
@@ -234,6 +239,9 @@ class Session:
             self.terminal.out(json.dumps(outcome.output, ensure_ascii=False))
         reason = f": {outcome.packet.reason}" if outcome.packet is not None else ""
         end = self.terminal.text(_ENDS[outcome.kind]) + reason
+        if outcome.kind in TAKEN_FROM and not dry:
+            known = " --happened yes|no" if outcome.packet is not None and outcome.packet.open else ""
+            end += "\n" + self.terminal.text(_TAKE_OVER).format(self.run_id, known, self._data_option())
         self.terminal.say(self.terminal.text(_DRY).format(end) if dry else end)
 
 

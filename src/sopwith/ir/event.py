@@ -395,11 +395,15 @@ class RunTakenOver(Body):
 
 
 class RunHandedBack(Body):
-    """The person who had taken the run over gives it back: it goes on at the step `to`."""
+    """The person who had taken the run over gives it back: it goes on at the step `to`.
+
+    `done`: that step's own work has been done, and its name has a value; only its check and the way on are left.
+    """
 
     kind: Literal["run.handed_back"] = "run.handed_back"
     by: str
     to: str
+    done: bool = False
 
 
 class FeedbackGiven(Body):

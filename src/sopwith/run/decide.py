@@ -80,6 +80,8 @@ def _plan(book: Book, state: State, values: Values) -> Decision:
     }
     if not missing:
         return BindInputs(dict(state.given))
+    if not str(values.true(state.request)).strip():
+        return EnterPhase(Phase.ESCALATE)  # there is nothing that they could be found in
     form = inputs_form(missing)
     if cursor is None or cursor.reply is None:
         return AskModel("inputs", inputs_request(book, form, state), book.procedure.model)

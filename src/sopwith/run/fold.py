@@ -145,11 +145,13 @@ def _step_entered(state: State, event: Event, body: StepEntered) -> None:
     """A step that is entered again has no value until it has written one."""
     step = _step(event)
     how = state.entered_by or Visited(step, body.visit)
-    if body.visit > 1:
+    done = state.done_at == step
+    if body.visit > 1 and not done:
         _forget(state, step)
     _set(
         state,
-        cursor=_FRESH.changed(step=step, visit=body.visit, entered_at=event.at),
+        cursor=_FRESH.changed(step=step, visit=body.visit, entered_at=event.at, done=done),
+        done_at=None,
         visits=_with(state.visits, step, body.visit),
         path=(*state.path, Visited(step, body.visit, how.by, how.label, how.confidence)),
         entered_by=None,
@@ -308,6 +310,8 @@ def _reconciled(state: State, event: Event, body: CallReconciled) -> None:
         return
     if body.by is None and body.happened:
         return  # `call.finished` follows, with its result
+    if body.by is not None and body.happened:
+        _set(state, acted=(*state.acted, _step(event)))
     if cursor is not None and cursor.unknown and body.started == _latest(state):
         _cursor(state, unknown=False)
     _close(state, body.started)
@@ -425,6 +429,8 @@ def _handed_back(state: State, event: Event, body: RunHandedBack) -> None:
         error=None,
         cursor=None,
         taken_by=None,
+        acted=(),
+        done_at=body.to if body.done else None,
         entered_by=Visited(body.to, 1, "person", body.by),
         forgiven=_with(state.forgiven, body.to, state.visits.get(body.to, 0)),
     )

@@ -101,7 +101,19 @@ def hand_back(actor: Actor, by: str, to: str) -> None:
                 "请核实后说明：--happened yes 或 --happened no",
             ),
         )
-    missing = [name for name in _names_used(nodes[to]) if name not in state.values]
+    node, done = nodes[to], to in state.acted
+    if done and node.writes not in state.values:
+        raise UserError(
+            Text(
+                f"the write of step '{to}' has acted: it is not made again",
+                f"步骤“{to}”的写操作已执行，不会再次执行",
+            ),
+            Text(
+                f"say what it gave, and the run goes on behind it: --set {node.writes}=VALUE",
+                f"请说明其结果，运行将从该步骤之后继续：--set {node.writes}=值",
+            ),
+        )
+    missing = [name for name in _names_used(node) if name not in state.values]
     if missing:
         listed = ", ".join(missing)
         raise UserError(
@@ -113,7 +125,7 @@ def hand_back(actor: Actor, by: str, to: str) -> None:
                 "请用 --set 名称=值 设置，或指定更早的步骤",
             ),
         )
-    actor.journal.emit(RunHandedBack(by=by, to=to))
+    actor.journal.emit(RunHandedBack(by=by, to=to, done=done))
 
 
 def _schema_of(node: Node) -> Mapping[str, Json] | None:

@@ -17,6 +17,10 @@ LATE = Text("the {} took longer than {:g} s", "{} 超过了 {:g} 秒")
 LIMIT = Text("the limit of {} is reached", "已达到 {} 的上限")
 CHECKED = Text("the output did not pass its check", "输出没有通过检查")
 INPUTS = Text("the inputs", "输入")
+NO_INPUTS = Text(
+    "inputs are missing, and the request is empty: there is nothing to find them in",
+    "缺少输入，且请求为空，无从提取",
+)
 CANCELLED = Text("cancelled by {}", "由 {} 取消")
 STOPPED = Text("stopped", "已停止")
 
@@ -54,7 +58,7 @@ def _reason(book: Book, state: State, cursor: Cursor | None, limit: str | None) 
     if state.verified is False:
         return CHECKED.in_(language)
     if cursor is None:
-        return STOPPED.in_(language)
+        return (STOPPED if state.bound else NO_INPUTS).in_(language)
     node = book.machine.nodes.get(cursor.step)
     title = node.step.title if node else INPUTS.in_(language)
     why = _error(state, cursor)

@@ -210,6 +210,10 @@ class State(_Changed):
     """Who wants the run to end, and why."""
     taken_by: str | None = None
     """The person who has taken the run over."""
+    acted: tuple[str, ...] = ()
+    """Steps whose writes have acted, as that person says."""
+    done_at: str | None = None
+    """The step that the run was handed back to, where its own work has been done."""
     forgiven: Mapping[str, int] = field(default_factory=dict[str, Any])
     """Visits of a step that do not count against its bound: a person has sent the run there."""
 
