@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.cli.command import Command
 from tests.models.endpoint_server import EndpointServer, says, serve
 
+from sopwith import SqliteLog
 from sopwith.cli.exit_code import ExitCode
+from sopwith.ir.event import BudgetSettled, Event, Phase
 
 GREETING = """
 schema: sopwith/procedure/1
@@ -127,3 +131,70 @@ def test_a_policy_with_a_wrong_limit_names_the_place(greeting: Command, endpoint
     assert ran.code == ExitCode.USAGE
     assert "policy.yaml:2:9 budgets.run.money: must be a number, 0 or more, not -1" in ran.err
     assert endpoint.bodies == []
+
+
+TWICE = (
+    GREETING.replace("end: complete", "next: again")
+    + """
+  again:
+    name: Greet again
+    answer: another friendly sentence
+    end: complete
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "budgets: {run: {tokens: 10}}\n",
+        "budgets: {steps: {again: {tokens: 0}}}\n",
+        "budgets: {principal: {window: 36500d, tokens: 10}}\n",
+    ],
+)
+def test_tokens_that_an_endpoint_does_not_report_are_used_up(greeting: Command, policy: str) -> None:
+    greeting.write("procedure.yaml", TWICE)
+    greeting.write("policy.yaml", policy)
+    with serve([says("Good morning!")]) as server:
+        greeting(*ASK, "--model", f"openai:m-1@{server.url}")
+        assert len(server.bodies) == 1
+        if "principal" in policy:
+            assert greeting(*ASK, "--model", f"openai:m-1@{server.url}").code == ExitCode.EXHAUSTED
+            assert len(server.bodies) == 1
+            (li,) = greeting("budget", "--json").document
+            assert (li["used"]["input"], li["left"]) == (10, {"tokens": 0})
+
+
+def test_without_a_limit_of_tokens_an_endpoint_need_not_report_them(greeting: Command) -> None:
+    greeting.write("procedure.yaml", TWICE)
+    with serve([says("Good morning!")]) as server:
+        assert greeting(*ASK, "--model", f"openai:m-1@{server.url}").code == ExitCode.OK
+        assert len(server.bodies) == 2
+
+
+def test_an_account_that_has_lost_its_beginning_is_passed_over(
+    greeting: Command, endpoint: EndpointServer
+) -> None:
+    greeting.write("policy.yaml", POLICY)
+    assert greeting(*ASK, "--model", f"openai:m-1@{endpoint.url}").code == ExitCode.OK
+    asyncio.run(_settle_nothing(greeting.folder / ".sopwith" / "runs.db"))
+    assert greeting("vault", "erase", "--principal", "li").code == ExitCode.OK
+    assert [each["principal"] for each in greeting("budget", "--json").document] == ["li"]
+
+
+async def _settle_nothing(store: Path) -> None:
+    log = SqliteLog(store)
+    name = "account:lost"
+    await log.append(name, [Event(name, name, 1, 1, Phase.RECEIVE, None, None, BudgetSettled(of="r"))])
+    await log.close()
+
+
+def test_a_run_keeps_its_place_in_its_account_when_old_runs_are_removed(
+    greeting: Command, endpoint: EndpointServer
+) -> None:
+    greeting.write("policy.yaml", POLICY)
+    assert greeting(*ASK, "--model", f"openai:m-1@{endpoint.url}").code == ExitCode.OK
+    before = greeting("budget", "--json").document
+    removed = greeting("gc", "--older-than", "1ms", "--yes", "--json").document["removed"]
+    assert removed["runs"] == 1
+    assert greeting("budget", "--json").document == before

@@ -11,8 +11,18 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sopwith.errors import PolicyError, UserError
-from sopwith.guard.budget import LIMITS, Budgets, exceeded, narrower, remaining, reserve, settle, total
-from sopwith.ir.usage import Budget, Usage
+from sopwith.guard.budget import (
+    LIMITS,
+    Budgets,
+    PrincipalBudget,
+    exceeded,
+    narrower,
+    remaining,
+    reserve,
+    settle,
+    total,
+)
+from sopwith.ir.usage import UNLIMITED, Budget, Usage
 
 
 def test_without_limits_nothing_is_exceeded() -> None:
@@ -186,8 +196,18 @@ def test_budgets_are_read_from_the_policy() -> None:
         ("run: {token: 1}", "2:9 budgets.run.token: unknown limit"),
         ("run:", "2:3 budgets.run: must be a mapping"),
         ("each: {}", "2:3 budgets.each: unknown field"),
-        ("principal: {money: 5}", "2:3 budgets.principal: needs a window of time"),
-        ("principal: {window: soon}", "2:15 budgets.principal.window: needs a window of time"),
+        ("principal: {money: 5}", "2:3 budgets.principal: needs a window of time, from 1s to 36525d"),
+        (
+            "principal: {window: soon}",
+            "2:15 budgets.principal.window: needs a window of time, from 1s to 36525d",
+        ),
+        *(
+            (
+                f"principal: {{window: {window}, tokens: 5}}",
+                "2:15 budgets.principal.window: needs a window of time, from 1s to 36525d",
+            )
+            for window in (".inf", ".nan", "0s", "0", "-1", "500ms", "36526d", "9" * 400 + "d", "9" * 400)
+        ),
         ("principal: {window: 1d, mony: 5}", "2:27 budgets.principal.mony: unknown limit"),
     ],
 )
@@ -197,3 +217,17 @@ def test_a_policy_with_a_wrong_limit_starts_nothing(text: str, said: str) -> Non
     assert caught.value.message.en == f"<text>:{said}"
     assert caught.value.message.zh != caught.value.message.en
     assert caught.value.hint.en
+
+
+@pytest.mark.parametrize("window", [float("inf"), float("nan"), 0.0, 1e12])
+def test_a_window_that_is_none_starts_nothing_from_code_either(window: float) -> None:
+    with pytest.raises(UserError, match="needs a window of time"):
+        PrincipalBudget(Budget(tokens=5), window)
+
+
+def test_tokens_that_nobody_counted_are_used_up() -> None:
+    used = Usage(input=3, uncounted=1)
+    assert exceeded(Budget(tokens=10), used, 0.0) == "tokens"
+    assert remaining(Budget(tokens=10, model_calls=2), used) == Budget(tokens=0, model_calls=2)
+    assert settle(Usage(), used, Budget(tokens=10)).tokens == 10
+    assert settle(Usage(), used, UNLIMITED) == used

@@ -9,7 +9,8 @@ import pytest
 from tests.log.stores import BLOBS, LONG, PINNED, START, events, replace, sql, stored, write
 
 from sopwith.errors import LogConflict
-from sopwith.ir.event import Event, Phase, RunSuspended
+from sopwith.ir.event import Body, BudgetReserved, BudgetSettled, Event, Phase, RunSuspended
+from sopwith.ir.usage import Budget
 from sopwith.ir.value import digest
 from sopwith.log.audit import verify
 from sopwith.log.collect import Collectable, collect, collectable
@@ -140,3 +141,46 @@ async def test_others_may_write_while_it_works(path: Path) -> None:
     assert verify(scan).ok
     assert {run.run for run in scan.runs()} == {f"n{n}" for n in range(20)}
     scan.close()
+
+
+def reserved(run: str, until: int = START + DAY) -> BudgetReserved:
+    budget = Budget(tool_calls=5)
+    return BudgetReserved(of=run, budget=budget, principal="li", limits=budget, since=START, until=until)
+
+
+async def account(path: Path, *bodies: Body) -> None:
+    """A store with one account."""
+    log = SqliteLog(path)
+    name = "account:1"
+    made = [Event(name, name, n, START, Phase.RECEIVE, None, None, body) for n, body in enumerate(bodies, 1)]
+    await log.append(name, made)
+    await log.close()
+
+
+async def test_an_account_stays_until_its_window_is_over(path: Path) -> None:
+    await write(path, "old")
+    await account(path, reserved("old"), BudgetSettled(of="old"))
+    assert names(old(path)) == ["old"]
+    collect(path, old(path).runs)
+    assert names(old(path, START + DAY)) == []
+    assert names(old(path, START + DAY + 1)) == ["account:1"]
+
+
+async def test_an_account_stays_as_long_as_one_of_its_runs(path: Path) -> None:
+    await write(path, "at work", ended=False)
+    await write(path, "old")
+    await account(path, reserved("at work"), reserved("old"), reserved("never started"))
+    assert names(old(path, START + 9 * DAY)) == ["old"]
+
+
+async def test_an_account_goes_with_the_last_of_its_runs(path: Path) -> None:
+    await write(path, "old")
+    await account(path, reserved("old"), reserved("never started"))
+    found = old(path, START + 9 * DAY)
+    assert sorted(names(found)) == ["account:1", "old"]
+    assert collect(path, found.runs).runs == 2
+
+
+async def test_an_account_without_a_window_is_kept(path: Path) -> None:
+    await account(path, BudgetSettled(of="gone"))
+    assert names(old(path, START + 9 * DAY)) == []

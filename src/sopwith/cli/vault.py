@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +21,7 @@ from sopwith.errors import PolicyError, Text, UserError
 from sopwith.guard.erasure import holding
 from sopwith.guard.redact import Redactor
 from sopwith.guard.vault import Secret, SqliteVault
-from sopwith.ir.account import BudgetReserved
+from sopwith.ir.event import BudgetReserved, Event, Principal, RunStarted
 
 verb = new_verb()
 
@@ -154,14 +154,26 @@ async def _run_named(data: Path, wanted: str) -> str:
         await log.close()
 
 
+def _principal_of(events: Sequence[Event]) -> str | None:
+    """For whom a run is, or an account; None where that is not said, as where its beginning is gone."""
+    for event in events:
+        match event.body:
+            case BudgetReserved(principal=name) | RunStarted(principal=Principal(id=name)):
+                return name
+            case _:
+                pass
+    return None
+
+
 async def _runs_for(data: Path, opened: SqliteVault, principal: str) -> set[str]:
     """The runs that a person was the principal of, and their accounts."""
     log = open_log(data)
     found: set[str] = set()
     try:
         for row in (*await log.runs(_ALL), *await log.runs(_ALL, accounts=True)):
-            first = (await log.read(row.run))[0].body
-            told = first.principal if isinstance(first, BudgetReserved) else first.principal.id
+            told = _principal_of(await log.read(row.run))
+            if told is None:
+                continue
             try:
                 name = Redactor(opened, row.run).reveal(told)
             except PolicyError:  # erased before

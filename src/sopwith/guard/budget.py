@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from sopwith.errors import Text, UserError
 from sopwith.guard.policy_file import PolicyFile, open_policy
-from sopwith.ir.duration import read_duration
+from sopwith.ir.duration import LONGEST, read_duration
 from sopwith.ir.usage import UNLIMITED, Budget, Usage, exact
 from sopwith.ir.value import Json
 
@@ -27,6 +27,9 @@ _PARTS = ("run", "step", "steps", "principal")
 _LEAST_MONEY = Decimal("0.000000001")
 _WHOLE = Text("a whole number, 0 or more", "不小于 0 的整数")
 _NUMBER = Text("a number, 0 or more", "不小于 0 的数")
+_LEAST_WINDOW = 1.0
+_NO_WINDOW = Text("needs a window of time, from 1s to 36525d", "需要时间窗口，从 1s 到 36525d")
+_WINDOW_HINT = Text("for example `window: 1d`", "例如 window: 1d")
 _HINT = Text(
     f"limits: {', '.join(LIMITS)}; 0 means none at all, a limit that is left out is none",
     f"可用的上限：{'、'.join(LIMITS)}；0 表示完全不允许，不写表示不限制",
@@ -35,10 +38,14 @@ _HINT = Text(
 
 @dataclass(frozen=True, slots=True)
 class PrincipalBudget:
-    """What the runs of one principal may use together in a window of so many `seconds`."""
+    """What the runs of one principal may use together in a `window` of so many seconds, 1 to a hundred years."""
 
     limits: Budget
     window: float
+
+    def __post_init__(self) -> None:
+        if not _LEAST_WINDOW <= self.window <= LONGEST:
+            raise UserError(_NO_WINDOW, _WINDOW_HINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +106,8 @@ def exceeded(budget: Budget, usage: Usage, seconds: float, of: Collection[str] =
     """The name of a limit that leaves no room for another action, or None where all leave some.
 
     A limit of zero leaves none from the start, and so does a limit of money where the price of what was used is
-    not known. `seconds` is the time without its waiting; `of` names the limits that the next action needs room in.
+    not known, and one of tokens where a reply did not say what it used. `seconds` is the time without its waiting;
+    `of` names the limits that the next action needs room in.
     """
     for name in LIMITS:
         limit = getattr(budget, name)
@@ -123,7 +131,8 @@ def narrower(*budgets: Budget) -> Budget:
 def remaining(budget: Budget, usage: Usage, seconds: float = 0.0, held: Iterable[Budget] = ()) -> Budget:
     """What is left of each limit after what was used and what is `held` for others; never less than zero.
 
-    What holds without a limit holds everything, and what is used at an unknown price has used everything.
+    What holds without a limit holds everything, and what is used at an unknown price, or without a count of tokens,
+    has used everything.
     """
     held = tuple(held)
     left: dict[str, Any] = {}
@@ -181,9 +190,13 @@ def reserve(
 
 
 def settle(usage: Usage, child: Usage, reserved: Budget) -> Usage:
-    """What a parent has used after a child has ended: at an unknown price, all the money that the child was given."""
+    """What a parent has used after a child has ended: at an unknown price, all the money that the child was given, and
+    without a count, all its tokens."""
     if child.money is None and reserved.money is not None:
         child = child.model_copy(update={"money": reserved.money})
+    if child.uncounted and reserved.tokens is not None:
+        unknown = max(0, reserved.tokens - child.tokens)
+        child = child.model_copy(update={"input": child.input + unknown, "uncounted": 0})
     return usage + child
 
 
@@ -198,6 +211,8 @@ def _share(share: Any) -> Decimal:
 
 
 def _used(usage: Usage, seconds: float, name: str) -> Any:
+    if name == "tokens" and usage.uncounted:
+        return None
     return seconds if name == "seconds" else getattr(usage, name)
 
 
@@ -236,11 +251,7 @@ def _principal(file: PolicyFile, value: Json) -> PrincipalBudget:
     path = (_SECTION, "principal")
     given = dict(_mapping(file, path, value))
     window = read_duration(given.pop("window", None))
-    if window is None:
+    if window is None or window < _LEAST_WINDOW:
         inside = (*path, "window") if "window" in cast("dict[str, Json]", value) else path
-        file.refuse(
-            inside,
-            Text("needs a window of time", "需要时间窗口"),
-            Text("for example `window: 1d`", "例如 window: 1d"),
-        )
+        file.refuse(inside, _NO_WINDOW, _WINDOW_HINT)
     return PrincipalBudget(_budget(file, path, given), window)

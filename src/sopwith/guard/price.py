@@ -20,6 +20,15 @@ from sopwith.ir.usage import NO_MONEY, Money, Usage
 FREE = frozenset({"local", "scripted"})
 """The kinds of models that cost nothing: they run here."""
 
+
+def counted(model: str, usage: Usage) -> Usage:
+    """The usage of one reply of the model with the id `model`: one that runs elsewhere and reports no tokens has used
+    some that are not counted."""
+    if usage.tokens or model.partition(":")[0] in FREE:
+        return usage
+    return usage.model_copy(update={"uncounted": 1})
+
+
 _MILLION = Decimal(1_000_000)
 _HINT = Text(
     "a price file says for each model: `input`, `output`, and where they differ `cached` and `cache_write`, "

@@ -55,7 +55,8 @@ NO_MONEY = Decimal(0)
 
 class Usage(BaseModel):
     """Counters that only grow. Tokens are disjoint: `input` was newly read, `cached` came from a cache,
-    `cache_write` was written to one, `output` was generated. `money` is None where some of it has no known price."""
+    `cache_write` was written to one, `output` was generated. `money` is None where some of it has no known price.
+    `uncounted` are the model calls that cost tokens and did not say how many."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -66,6 +67,7 @@ class Usage(BaseModel):
     model_calls: int = 0
     tool_calls: int = 0
     money: Money | None = NO_MONEY
+    uncounted: int = 0
 
     @property
     def tokens(self) -> int:
@@ -81,6 +83,7 @@ class Usage(BaseModel):
             model_calls=self.model_calls + other.model_calls,
             tool_calls=self.tool_calls + other.tool_calls,
             money=None if self.money is None or other.money is None else self.money + other.money,
+            uncounted=self.uncounted + other.uncounted,
         )
 
     def since(self, earlier: Usage) -> Usage:
@@ -93,6 +96,7 @@ class Usage(BaseModel):
             model_calls=self.model_calls - earlier.model_calls,
             tool_calls=self.tool_calls - earlier.tool_calls,
             money=None if self.money is None or earlier.money is None else self.money - earlier.money,
+            uncounted=self.uncounted - earlier.uncounted,
         )
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from sopwith.errors import LogConflict, Text
 from sopwith.log.audit import status_of
 from sopwith.log.finding import Finding
 from sopwith.log.head import Head
+from sopwith.log.port import ACCOUNT
 from sopwith.log.scan import RawEvent, RawRun, Scan
 from sopwith.log.sqlite_file import LAST_SEQ, RUN_BITS, failure, open_file
 from sopwith.log.tampering import tampering
@@ -61,10 +63,14 @@ def collectable(scan: Scan, before: int) -> Collectable:
     """The runs whose family has ended, with no event at or after `before` (µs since 1970).
 
     A family (the runs of one task) goes together: one that still works may ask for what another has done. A run that
-    was tampered with is kept, since it is evidence.
+    was tampered with is kept, since it is evidence. The account of a principal goes when its window ended before
+    `before` and none of the runs in it is left: until then it says what they may use.
     """
+    runs = scan.runs()
     families: dict[str, list[tuple[RawRun, list[RawEvent]]]] = defaultdict(list)
-    for run in scan.runs():
+    for run in runs:
+        if run.run.startswith(ACCOUNT):
+            continue
         families[run.task].append((run, scan.events(run)))
     found: list[Old] = []
     suspect: list[Finding] = []
@@ -74,7 +80,16 @@ def collectable(scan: Scan, before: int) -> Collectable:
         wrong = [finding for run, events in family for finding in tampering(run, events)]
         suspect += wrong
         if not wrong:
-            found += [Old(run, len(events), events[-1].at, events[-1].hash.hex()) for run, events in family]
+            found += [_old(run, events) for run, events in family]
+    left = {run.run for run in runs} - {old.run.run for old in found}
+    for run in runs:
+        if not run.run.startswith(ACCOUNT):
+            continue
+        events = scan.events(run)
+        if _is_over(events, before, left):
+            wrong = tampering(run, events)
+            suspect += wrong
+            found += [] if wrong else [_old(run, events)]
     return Collectable(tuple(sorted(found, key=lambda old: old.run.number)), tuple(suspect))
 
 
@@ -88,6 +103,30 @@ def _is_old(run: RawRun, events: Sequence[RawEvent], before: int) -> bool:
         "suspended",
     )
     return ended and events[-1].at < before
+
+
+def _is_over(events: Sequence[RawEvent], before: int, left: Collection[str]) -> bool:
+    """Whether nobody needs an account any more. What cannot be read, and has no window, is kept."""
+    window = 0
+    for event in events:
+        try:
+            body: Any = json.loads(event.body)
+        except ValueError:
+            return False
+        if not isinstance(body, dict):
+            return False
+        told = cast("dict[str, Any]", body)
+        if told.get("of") in left:
+            return False
+        until: Any = told.get("until", 0)
+        if not isinstance(until, int) or event.at >= before:
+            return False
+        window = max(window, until)
+    return 0 < window < before
+
+
+def _old(run: RawRun, events: Sequence[RawEvent]) -> Old:
+    return Old(run, len(events), events[-1].at, events[-1].hash.hex())
 
 
 def collect(path: Path, old: Sequence[Old]) -> Collected:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from sopwith.errors import ModelError, SopwithError, ValueErased
+from sopwith.guard.price import counted
 from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import (
     AlertRaised,
@@ -225,7 +226,7 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
             name=None if reply.name is None else driver.redact_mixed(reply.name),
             extra=tuple(driver.redact_mixed(name) for name in reply.extra) if reply.extra else (),
             confidence=None if reply.confidence is None else round(reply.confidence, 6),
-            usage=reply.usage,
+            usage=counted(model.id, reply.usage),
             cost=driver.around.prices.cost(model.id, reply.usage, journal.state.at),
             ms=int((time.perf_counter() - began) * 1000),
             model=None if reply.model in ("", model.id) else reply.model,

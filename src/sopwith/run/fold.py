@@ -183,7 +183,7 @@ def _asked(state: State, event: Event, body: ModelRequested) -> None:
 
 def _replied(state: State, event: Event, body: ModelReplied) -> None:
     reply = ModelReply(body.text, body.name, body.extra, body.confidence, finish=body.finish)
-    used = state.used + body.usage if body.usage.tokens else state.used
+    used = state.used + body.usage if body.usage.tokens or body.usage.uncounted else state.used
     money = None if state.money is None or body.cost is None else state.money + body.cost
     _set(state, used=used, replies=state.replies + 1, money=money)
     _cursor(state, asked=None, reply=reply, confidence=body.confidence)
