@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from typing import Any
 
 import pytest
 
@@ -157,3 +159,41 @@ def test_an_id_stands_for_one_rule() -> None:
     rule = ScreenRule(id="a", verdict="deny", pattern="x")
     with pytest.raises(PolicyError, match="taken"):
         Screen(ScreenRules(rules=(rule, rule)))
+
+
+async def test_a_plain_function_is_given_up_when_it_takes_too_long_and_stops_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sopwith.guard.screen.CLASSIFIER_SECONDS", 0.001)
+    go_on, left = threading.Event(), threading.Event()
+
+    def classify(where: str, text: str) -> Screened | None:
+        go_on.wait()
+        left.set()
+        return None
+
+    assert await Screen(classifier=classify).judge("output", "x") == Screened("escalate", "classifier")
+    go_on.set()
+    assert await asyncio.to_thread(left.wait, 30)
+
+
+@pytest.mark.parametrize("said", [True, 0, "deny", ("deny", "x"), {"verdict": "deny"}, Screened("DENY", "x")])  # type: ignore[arg-type]
+async def test_what_is_no_verdict_lets_nothing_pass(said: Any) -> None:
+    screen = Screen(classifier=lambda where, text: said)
+    assert await screen.judge("request", "x") == Screened("escalate", "classifier")
+
+
+async def test_several_texts_are_judged_each_and_together() -> None:
+    screen = Screen.read(
+        "screen:\n  output:\n    max_length: 12\n    rules:\n"
+        "      - {id: first, verdict: deny, pattern: '^yes$'}\n      - {id: quote, verdict: deny, words: 'a\"\tb'}\n"
+    )
+    assert await screen.judge("output", "no", "yes") == Screened("deny", "first")
+    assert await screen.judge("output", "no", 'a"\tb') == Screened("deny", "quote")
+    assert await screen.judge("output", "no", "no yes") == Screened("pass", None)
+    assert await screen.judge("output", "abcdef", "abcdef") == Screened("escalate", "max_length")
+
+
+@pytest.mark.parametrize("between", ["\u200b", "\u202e", "\u2063", "\ufe0f", "\x00", "\U000e0041"])
+def test_what_is_not_seen_hides_nothing(between: str) -> None:
+    assert Screen.read(RULES).request(f"law{between}yer") == Screened("escalate", "lawyer")

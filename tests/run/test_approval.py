@@ -57,6 +57,8 @@ async def test_whoever_has_the_role_gives_leave_and_the_run_goes_on() -> None:
     await stays(engine, "'bob' has none of the roles: manager", by="bob")
     await stays(engine, "'u1' has asked for this", by="u1")
     await stays(engine, "'U1 ' has asked for this", by=Principal(id="U1 ", roles=("manager",)))
+    for name in ("u1\u200b", "\u202eu1", "u\ufe0f1", "ｕ１\u2063", "u1\x00"):
+        await stays(engine, "has asked for this", by=Principal(id=name, roles=("manager",)))
     await stays(engine, "does not know 'nobody'", by="nobody")
     done = await engine.approve("r1", by="han")
     assert (done.status, len(shop.refunds)) == ("completed", 1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from sopwith import Engine, MemoryLog
+from sopwith import Engine, MemoryLog, tool
 from sopwith.guard.screen import Screen, Screened
 from sopwith.guard.vault import MemoryVault
 from sopwith.ir.event import RequestScreened
@@ -109,3 +111,40 @@ async def test_a_run_that_was_stopped_before_its_end_is_screened_when_it_goes_on
     await cut.append("r1", events[:-1], blobs)
     run = await Engine(TELL, log=cut, vault=vault, screen=Screen.read(RULES)).resume("r1")
     assert (run.status, screened(run)[-1]) == ("escalated", ("output", "escalate", "promises"))
+
+
+@pytest.mark.parametrize(
+    ("reply", "rule"),
+    [("ok\nguarantee", "promises"), ("yes", "bare"), ('say "free"', "quoted"), ("a\tfree", "tabbed")],
+)
+async def test_the_texts_of_an_output_are_judged_as_they_are(reply: str, rule: str) -> None:
+    screen = Screen.read(
+        "screen:\n  output:\n    rules:\n"
+        "      - {id: promises, verdict: deny, pattern: '\\bguarantee\\b'}\n"
+        "      - {id: bare, verdict: deny, pattern: '^yes$'}\n"
+        "      - {id: quoted, verdict: deny, words: '\"free\"'}\n"
+        '      - {id: tabbed, verdict: deny, words: "a\\tfree"}\n'
+    )
+    run = await Engine(LOOK, tools=[_said(reply)], screen=screen).run("go")
+    assert (run.status, screened(run)[-1]) == ("denied", ("output", "deny", rule))
+
+
+LOOK = """
+schema: sopwith/procedure/1
+id: look
+output:
+  type: object
+  properties:
+    texts: {type: array, items: {type: object, properties: {text: {type: string}}}}
+start: look
+steps:
+  look: {tool: desk.look, as: found, end: complete, result: {texts: "${found.texts}"}}
+"""
+
+
+def _said(text: str) -> Any:
+    @tool(name="desk.look")
+    def look() -> dict[str, list[dict[str, str]]]:
+        return {"texts": [{"text": "first"}, {"text": text}]}
+
+    return look

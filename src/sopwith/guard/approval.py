@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
 from sopwith.errors import Text, UserError
+from sopwith.guard.likeness import likeness
 from sopwith.guard.permit import Policy
 from sopwith.ir.approval import Terms
 from sopwith.ir.event import Principal
@@ -72,7 +72,7 @@ def voided(given: Given, terms: Terms, arguments: str, at: int) -> Void | None:
 
 
 def same_person(one: str, other: str) -> bool:
-    """Whether two names are one person's: case, width and spaces around make no other person."""
+    """Whether two names are one person's: case, width, spaces and what is not seen make no other person."""
     return _plain(one) == _plain(other)
 
 
@@ -82,4 +82,4 @@ def holders(policy: Policy, roles: Collection[str]) -> tuple[str, ...]:
 
 
 def _plain(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return " ".join(likeness(likeness(name).casefold()).split())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import contextvars
 import inspect
 import re
-import unicodedata
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
@@ -13,6 +15,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from sopwith.errors import PolicyError, Text
+from sopwith.guard.likeness import likeness
 from sopwith.guard.policy_file import PolicyFile, compiled, open_policy
 from sopwith.ir.approval import listed
 
@@ -24,7 +27,6 @@ CLASSIFIER_SECONDS = 30.0
 
 Where = Literal["request", "output"]
 _Texts = Annotated[tuple[str, ...], BeforeValidator(listed)]
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 
 
 class ScreenRule(BaseModel):
@@ -75,10 +77,12 @@ class Screened(NamedTuple):
 
 
 Classifier = Callable[[Where, str], Screened | Awaitable[Screened | None] | None]
-"""Judges a text that no rule has met: a function or a coroutine function. None lets it pass."""
+"""Judges a text that no rule has met: a function (called in a thread) or a coroutine function. None lets it pass; what
+is neither None nor a `Screened` does not."""
 
 _PASSED = Screened("pass", None)
 _FAILED = Screened("escalate", "classifier")
+_VERDICTS = ("pass", "deny", "escalate")
 _RESERVED = ("max_length", "classifier")
 
 
@@ -134,37 +138,66 @@ class Screen:
         """Whether an answer, or a text of the output, passes the rules."""
         return self._judge("output", text)
 
-    async def judge(self, where: Where, text: str) -> Screened:
-        """Whether a text passes the rules and the classifier. Where that fails or takes too long, a person decides."""
-        found = self._judge(where, text)
+    async def judge(self, where: Where, *texts: str) -> Screened:
+        """Whether something passes that is one text or several: the rules for each and for all of them in lines, the
+        length and the classifier for all. Where the classifier fails or takes too long, a person decides."""
+        found = self._judge(where, *texts)
         if found.verdict != "pass" or self._classifier is None:
             return found
         try:
             async with asyncio.timeout(CLASSIFIER_SECONDS):
-                said = self._classifier(where, text)
-                given = await said if inspect.isawaitable(said) else said
+                given = await _said(self._classifier, where, "\n".join(texts))
         except Exception:
             return _FAILED
-        return _PASSED if given is None else given
+        if given is None:
+            return _PASSED
+        return given if isinstance(given, Screened) and given.verdict in _VERDICTS else _FAILED
 
-    def _judge(self, where: Where, text: str) -> Screened:
+    def _judge(self, where: Where, *texts: str) -> Screened:
+        whole = "\n".join(texts)
         longest = self._lengths[where]
-        if longest is not None and len(text) > longest:
+        if longest is not None and len(whole) > longest:
             return Screened("deny" if where == "request" else "escalate", "max_length")
         if self._patterns[where]:
-            plain = _plain(text)
+            seen = dict.fromkeys(map(likeness, (*texts, whole)))
             for rule, patterns in self._patterns[where]:
-                if any(pattern.search(plain) for pattern in patterns):
+                if any(pattern.search(text) for pattern in patterns for text in seen):
                     return Screened(rule.verdict, rule.id)
         return _PASSED
 
 
-def _plain(text: str) -> str:
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+async def _said(classifier: Classifier, where: Where, text: str) -> object:
+    """What the classifier says. A plain function has a thread, so that it stops nobody; one that is too slow is left."""
+    if inspect.iscoroutinefunction(classifier):
+        return await classifier(where, text)
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[object] = loop.create_future()
+
+    def settle(said: object, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is None:
+            done.set_result(said)
+        else:
+            done.set_exception(RuntimeError(f"the classifier failed: {type(error).__name__}"))
+
+    def work() -> None:
+        said, error = None, None
+        try:
+            said = classifier(where, text)
+        except BaseException as broken:
+            error = broken
+        with contextlib.suppress(RuntimeError):  # nobody waits any more, and the loop is closed
+            loop.call_soon_threadsafe(settle, said, error)
+
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(work,), name="sopwith-classifier", daemon=True).start()
+    said = await done
+    return await said if inspect.isawaitable(said) else said
 
 
 def _patterns(rules: Sequence[ScreenRule]) -> list[tuple[ScreenRule, list[re.Pattern[str]]]]:
     return [
-        (rule, [*map(compiled, rule.pattern), *(compiled(re.escape(_plain(word))) for word in rule.words)])
+        (rule, [*map(compiled, rule.pattern), *(compiled(re.escape(likeness(word))) for word in rule.words)])
         for rule in rules
     ]
