@@ -1,4 +1,4 @@
-"""What a text looks like to the eye, so that nobody gets past a rule or passes for somebody else by what is not seen."""
+"""What a text looks like to the eye, so that what is not seen gets nobody past a rule."""
 
 from __future__ import annotations
 

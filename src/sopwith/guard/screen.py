@@ -167,7 +167,7 @@ class Screen:
 
 
 async def _said(classifier: Classifier, where: Where, text: str) -> object:
-    """What the classifier says. A plain function has a thread, so that it stops nobody; one that is too slow is left."""
+    """What the classifier says. A plain function has a thread, and is left there where it is too slow."""
     if inspect.iscoroutinefunction(classifier):
         return await classifier(where, text)
     loop = asyncio.get_running_loop()
