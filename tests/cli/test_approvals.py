@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from tests.cli.command import Command
@@ -72,6 +73,52 @@ def test_whoever_may_not_is_told_so_and_changes_nothing(
     assert ran.code == ExitCode.USAGE
     assert says in ran.err
     assert project("trace", "--jsonl").out == before
+
+
+def test_whoever_names_nobody_is_told_who_may(
+    waiting: tuple[Command, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, run = waiting
+    monkeypatch.setattr("getpass.getuser", lambda: "root")
+    ran = project("approve", run)
+    assert ran.code == ExitCode.USAGE
+    assert "--by NAME; who may: bob, han, mei" in ran.err and "eve" not in ran.err
+    assert "可回答者：bob、han、mei" in project("approve", run, "--lang", "zh").err
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [("approve",), ("deny", "--why", "no"), ("takeover",), ("cancel",), ("resume", "--answer", "true")],
+    ids=lambda verb: verb[0],
+)
+def test_an_empty_name_is_nobody(waiting: tuple[Command, str], verb: tuple[str, ...]) -> None:
+    project, run = waiting
+    before = project("trace", "--jsonl").out
+    ran = project(verb[0], run, *verb[1:], "--by", " ")
+    assert ran.code == ExitCode.USAGE and "--by is empty" in ran.err
+    assert project("trace", "--jsonl").out == before
+
+
+def test_a_refusal_without_a_reason_is_none(waiting: tuple[Command, str]) -> None:
+    project, run = waiting
+    ran = project("deny", run, "--by", "han", "--why", "")
+    assert ran.code == ExitCode.USAGE and "--why is empty" in ran.err
+    assert project("runs", "--json").document[0]["status"] == "suspended"
+
+
+def test_an_expired_approval_says_so_until_somebody_votes_again(
+    waiting: tuple[Command, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, run = waiting
+    assert "until" in project("approvals").out and "expired" not in project("approvals").out
+    began = time.time_ns
+    monkeypatch.setattr("time.time_ns", lambda: began() + 3 * 3600 * 10**9)
+    assert "expired" in project("approvals").out
+    project("approve", run, "--by", "han")
+    assert "the approval had expired: it is asked for again" in project("approve", run, "--by", "mei").err
+    counted = project("approve", run, "--by", "mei")
+    assert counted.code == ExitCode.SUSPENDED
+    assert "approved so far by mei" in counted.err and "had expired: it is asked" not in counted.err
 
 
 def test_a_second_vote_of_the_same_person_is_refused(waiting: tuple[Command, str]) -> None:

@@ -156,3 +156,60 @@ def test_a_store_that_may_not_be_written_can_be_audited(ran: Command) -> None:
         assert ran("audit", "verify").code == 0
     finally:
         (ran.folder / ".sopwith").chmod(0o700)
+
+
+def test_gc_refuses_a_store_with_a_run_whose_events_are_gone(ran: Command) -> None:
+    first = names(ran)[0]
+    sql(store(ran), "DELETE FROM batch WHERE id >> 24 = 1")
+    for more in ((), ("--yes",)):
+        result = ran("gc", "--older-than", "0.001s", *more)
+        assert result.code == 8 and "SW012" in result.err and "from a backup" in result.err
+        assert f"the events of run {first} are missing" in result.err
+    assert len(names(ran)) == RUNS
+
+
+def test_an_emptied_store_is_not_taken_for_a_new_one(ran: Command) -> None:
+    first = names(ran)[0]
+    store(ran).write_bytes(b"")
+    for arguments in (ORDER, ("resume", first), ("runs",), ("trace",), ("gc", "--older-than", "1d")):
+        result = ran(*arguments)
+        assert result.code == 8 and "is empty" in result.err and "from a backup" in result.err
+    assert store(ran).read_bytes() == b""
+    (ran.folder / ".sopwith" / "vault.db").unlink()
+    ran.write(".sopwith/where/r1.json", "{}")
+    assert ran("runs").code == 8
+    (ran.folder / ".sopwith" / "where" / "r1.json").unlink()
+    (ran.folder / ".sopwith" / "vault.db.key").unlink()
+    assert ran(*ORDER).code == 0
+
+
+@pytest.mark.parametrize("part", ["head", "entries", "mark"])
+def test_a_damaged_vault_is_named_with_its_remedy(desk: Command, part: str) -> None:
+    vault = desk.folder / ".sopwith" / "vault.db"
+    if part == "mark":
+        sql(vault, "UPDATE key_check SET mark = 'x'")
+    else:
+        begin, size = page_of(vault, "entry") if part == "entries" else (0, 100)
+        flip(vault, begin, size)
+    run = names(desk)[0]
+    for arguments in (
+        ("approve", run, "--by", "han"),
+        ("resume", run, "--answer", "yes"),
+        ("vault", "show"),
+        ("vault", "erase", "--run", run),
+    ):
+        result = desk(*arguments)
+        assert result.code == 8 and "SW012" in result.err, arguments
+        assert "damaged" in result.err and "restore the vault from a backup" in result.err
+        assert "free space" not in result.err
+        chinese = desk(*arguments, "--lang", "zh").err
+        assert "已损坏" in chinese and "占位符保持不变" in chinese and "malformed" not in chinese
+
+
+@pytest.fixture
+def desk(project: Command) -> Command:
+    """A project with a run that waits for leave, and whose vault holds a value."""
+    project.write("policy.yaml", "rules:\n- {id: ask, tool: orders.remind, verdict: ask}\n")
+    waits = project("run", "procedure.yaml", "--request", "Call 13812345678: where is A-1002?")
+    assert waits.code == 7, waits.err
+    return project

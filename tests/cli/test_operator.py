@@ -113,7 +113,21 @@ def test_a_killed_run_is_free_and_a_person_takes_it_over(project: Command) -> No
     (alert,) = project("watchdog", "--json").document
     assert (alert["code"], alert["run"]) == ("run.orphaned", run)
     assert project("watchdog", "--json").document == []
-    assert project("resume", run).code == ExitCode.ESCALATED
+    started_only = project("trace", run).out
+    assert "bank.pay ? started, no answer, outcome unknown" in " ".join(started_only.split())
+    assert "result: bank.pay: started, no answer, outcome unknown" in started_only
+    resumed = project("resume", run)
+    assert resumed.code == ExitCode.ESCALATED
+    assert "outcome unknown" in resumed.err or "结果未知" in resumed.err
+    assert "■" not in resumed.err
+    project("audit", "export", run, "-o", "run.html")
+    path = (
+        (project.folder / "run.html")
+        .read_text(encoding="utf-8")
+        .partition("</table>")[2]
+        .partition("</table>")[0]
+    )
+    assert "call.started" in path and ("no answer" in path or "没有应答" in path)
     assert paid(project) == 1
     refused = project("resume", run)
     assert refused.code == ExitCode.USAGE

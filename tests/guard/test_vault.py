@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sopwith.errors import LogError, PolicyError, ValueErased
+from sopwith.errors import LogDamaged, LogError, PolicyError, ValueErased
 from sopwith.guard.key import VARIABLE
 from sopwith.guard.vault import Secret, SqliteVault
 
@@ -110,7 +110,35 @@ def test_a_wrong_key_is_refused_at_once(path: Path) -> None:
     kept(path)
     with pytest.raises(PolicyError, match="does not open") as caught:
         SqliteVault(path, bytes(32))
-    assert VARIABLE in caught.value.hint.zh
+    assert VARIABLE not in caught.value.hint.en
+
+
+def test_what_to_do_about_a_wrong_key_depends_on_where_it_is_from(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(path, None)
+    file = path.with_name("vault.db.key")
+    for broken in ("", "not base64!", "c2hvcnQ=", base64.b64encode(bytes(32)).decode()):
+        file.write_text(broken)
+        with pytest.raises(PolicyError) as caught:
+            SqliteVault(path)
+        assert f"restore the key file {file} from a backup" in caught.value.hint.en
+        assert VARIABLE not in caught.value.hint.en + caught.value.hint.zh
+        monkeypatch.setenv(VARIABLE, broken)
+        with pytest.raises(PolicyError) as caught:
+            SqliteVault(path)
+        assert f"set {VARIABLE} to the key the vault was made with" in caught.value.hint.en
+        monkeypatch.delenv(VARIABLE)
+
+
+def test_a_broken_key_file_without_a_vault_may_be_made_anew(path: Path) -> None:
+    file = path.with_name("vault.db.key")
+    file.touch(0o600)
+    with pytest.raises(PolicyError, match="0 bytes") as caught:
+        SqliteVault(path)
+    assert f"remove {file}" in caught.value.hint.en
+    file.unlink()
+    kept(path, None)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +157,7 @@ def test_a_changed_or_moved_entry_is_not_given_out(path: Path, change: str) -> N
     if "WHERE" in change:
         sql(path, "DELETE FROM entry WHERE run = 'r1' AND number = 1")
     sql(path, change)
-    with pytest.raises(PolicyError, match="changed"):
+    with pytest.raises(LogDamaged, match="changed"):
         vault.look_up("r1", "<phone:1>")
     vault.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -25,6 +26,7 @@ _NONE = Text("nothing waits for an approval", "没有等待批准的调用")
 _RULE = Text("rule: {}", "规则：{}")
 _SINCE = Text("since {}", "自 {} 起等待")
 _UNTIL = Text("until {}", "有效期至 {}")
+_EXPIRED = Text("expired {}: a vote asks for it again", "已于 {} 过期：批准时会重新请求")
 _ANYBODY = Text("who may: anybody", "可批准者：任何人")
 _ROLES = Text("who may: {}", "可批准者：{}")
 _COUNT = Text("{} different people", "需 {} 位不同的人")
@@ -61,10 +63,15 @@ async def _waiting(data: Path) -> tuple[list[Waiting], list[Text]]:
 def _print(shown: Terminal, each: Waiting) -> None:
     times = [shown.text(_SINCE).format(local_time(each.since))]
     if each.until is not None:
-        times.append(shown.text(_UNTIL).format(local_time(each.until)))
+        until = _EXPIRED if _expired(each) else _UNTIL
+        times.append(shown.text(until).format(local_time(each.until)))
     shown.out(f"{each.run}  {each.procedure}  {each.step}  {', '.join(times)}")
     shown.out("    " + cut(f"{each.tool} {as_text(dict(each.arguments))}", CELLS - 4))
     shown.out(f"    {shown.text(_RULE).format(each.rule)}  · {who_may(shown, each)}")
+
+
+def _expired(each: Waiting) -> bool:
+    return each.until is not None and each.until < time.time_ns() // 1000
 
 
 def who_may(shown: Terminal, each: Waiting) -> str:

@@ -34,7 +34,7 @@ verb = new_verb()
 def approve(
     context: typer.Context,
     run: RunId,
-    by: By = "",
+    by: By = None,
     reveal: Reveal = False,
     model: ModelSpec = None,
     tools: Tools = None,

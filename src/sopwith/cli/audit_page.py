@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
 from sopwith.cli.details import SAYS
+from sopwith.cli.record import open_call
 from sopwith.errors import Text
-from sopwith.ir.event import Event, event_json
+from sopwith.ir.event import CallFinished, CallReconciled, CallStarted, Event, event_json
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Machine
 from sopwith.lang.yaml import write_yaml
@@ -50,8 +51,9 @@ _COLUMNS = (
     Text("step", "步骤"),
     Text("what", "内容"),
 )
+_PATH = Text("Path", "经过")
 _SECTIONS: Sequence[tuple[Text, Callable[[str], bool]]] = (
-    (Text("Path", "经过"), lambda kind: kind in ("step.entered", "edge.taken", "check.ran", "step.failed")),
+    (_PATH, lambda kind: kind in ("step.entered", "edge.taken", "check.ran", "step.failed")),
     (Text("Judgements", "裁决"), lambda kind: kind in ("request.screened", "call.proposed", "call.judged")),
     (Text("People", "人工"), lambda kind: kind.startswith("human.") or kind in _BY_PEOPLE),
     (
@@ -81,8 +83,13 @@ def page(audited: Audited) -> str:
     language = audited.state.language
     title = escape(_TITLE.in_(language).format(audited.state.run))
     parts = [f"<h1>{title}</h1>", _table([], _facts(audited, language))]
+    lost = _unanswered(audited.events)
     for heading, holds in _SECTIONS:
-        rows = [_row(event, language) for event in audited.events if holds(event.body.kind)]
+        rows = [
+            _row(event, language, lost)
+            for event in audited.events
+            if holds(event.body.kind) or (heading is _PATH and event.seq in lost)
+        ]
         parts.append(f"<h2>{heading.in_(language)}</h2>")
         parts.append(
             _table([c.in_(language) for c in _COLUMNS], rows) if rows else f"<p>{_NOTHING.in_(language)}</p>"
@@ -136,12 +143,28 @@ def _facts(audited: Audited, language: str) -> list[list[str]]:
     return [[_FACTS[name].in_(language), value] for name, value in told.items()]
 
 
-def _row(event: Event, language: str) -> list[str]:
+def _unanswered(events: Sequence[Event]) -> frozenset[int]:
+    """The seqs of the calls that were started, and that nothing is known of since."""
+    found: set[int] = set()
+    for event in events:
+        body = event.body
+        if isinstance(body, CallStarted):
+            found.add(event.seq)
+        elif isinstance(body, CallFinished) and event.cause is not None:
+            found.discard(event.cause)
+        elif isinstance(body, CallReconciled) and body.happened is not None:
+            found.discard(body.started)
+    return frozenset(found)
+
+
+def _row(event: Event, language: str, lost: Collection[int]) -> list[str]:
     said = SAYS[type(event.body)](event.body, language)
     data: Json = event_json(event)["data"]
     text = said[1] if said is not None else ""
     if event.body.kind in ("call.started", "human.asked", "human.answered", "call.judged") or said is None:
         text = f"{text}  {json.dumps(data, ensure_ascii=False)}".strip()
+    if isinstance(event.body, CallStarted) and event.seq in lost:
+        text = f"{text}  {open_call(event.body, language)}"
     return [str(event.seq), _time(event.at), event.step or "", f"{event.body.kind}: {text}"]
 
 

@@ -13,7 +13,7 @@ from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, By, Data, Lang, PolicyFile, RunId, new_verb
 from sopwith.cli.project import Options
 from sopwith.cli.resume import project_again
-from sopwith.cli.session import user
+from sopwith.cli.session import acting
 from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import terminal
 from sopwith.errors import Text
@@ -33,7 +33,7 @@ def cancel(
     context: typer.Context,
     run: RunId,
     why: Annotated[str | None, typer.Option("--why", metavar="TEXT", help="The reason. 原因")] = None,
-    by: By = "",
+    by: By = None,
     policy: PolicyFile = None,
     data: Data = None,
     as_json: AsJson = False,
@@ -46,7 +46,7 @@ def cancel(
     shown = terminal(context)
     settings = load_settings(Path.cwd(), {"data": data})
     options = Options(data=settings.data, policy=policy)
-    done = asyncio.run(_cancel(options, run, by or user(), why))
+    done = asyncio.run(_cancel(options, run, acting(by), why))
     packet = done.outcome.packet if done.outcome is not None else None
     left = packet.open if packet is not None else ()
     if as_json:

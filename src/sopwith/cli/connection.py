@@ -9,11 +9,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from sopwith.cli.project import LOCAL, Project
+from sopwith.cli.project import LOCAL, WHERE, Project
 from sopwith.cli.script import model_of
 from sopwith.cli.settings import Settings
 from sopwith.cli.toolbox import tools_of
-from sopwith.errors import ProcedureError, Text, UserError
+from sopwith.errors import LogDamaged, ProcedureError, Text, UserError
 from sopwith.guard.alert import AlertSink, Webhook, log_alert
 from sopwith.guard.budget import Budgets
 from sopwith.guard.permit import Policy
@@ -57,7 +57,26 @@ def store_file(data: Path) -> Path:
             Text(f"there are no runs in {data}", f"{data} 中没有任何运行"),
             Text("name the data folder with --data", "请用 --data 指定数据目录"),
         )
+    _refuse_emptied(data)
     return file
+
+
+def _refuse_emptied(data: Path) -> None:
+    """Raise `LogDamaged` where the file of the event log is empty though there have been runs."""
+    file = data / RUNS
+    if not file.is_file() or file.stat().st_size:
+        return
+    if (data / VAULT).exists() or any((data / WHERE).glob("*.json")):
+        raise LogDamaged(
+            Text(
+                f"the event log {file} is empty, and there have been runs in {data}",
+                f"事件日志 {file} 是空的，而 {data} 中曾有运行",
+            ),
+            Text(
+                "restore the store from a backup; nothing runs on an empty one in its place",
+                "请从备份恢复存储；不会在空存储上继续运行",
+            ),
+        )
 
 
 def scan_of(data: Path) -> Scan:
@@ -72,6 +91,8 @@ def open_to_read(data: Path) -> CarefulLog:
 
 def open_log(data: Path, *, make: bool = False) -> SqliteLog:
     """The event log in a data folder. Raises `UserError` where there is none, unless it is to be made."""
+    if make:
+        _refuse_emptied(data)
     file = data / RUNS if make else store_file(data)
     log = SqliteLog(file)
     ignored = data / ".gitignore"
@@ -89,7 +110,18 @@ def open_vault(data: Path) -> SqliteVault:
             Text(f"there is no vault in {data}", f"{data} 中没有保险库"),
             Text("name the data folder with --data", "请用 --data 指定数据目录"),
         )
-    return SqliteVault(file)
+    return _whole_vault(file)
+
+
+def _whole_vault(file: Path) -> SqliteVault:
+    """The vault in `file`. Raises `LogDamaged` where damage is found in it."""
+    vault = SqliteVault(file)
+    try:
+        vault.refuse_damaged()
+    except BaseException:
+        vault.close()
+        raise
+    return vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +239,7 @@ async def _connect(
     log = open_log(data, make=True)
     try:
         log.refuse_damaged()
-        vault = SqliteVault(data / VAULT)
+        vault = _whole_vault(data / VAULT)
     except BaseException:
         await log.close()
         raise

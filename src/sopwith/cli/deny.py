@@ -23,7 +23,8 @@ from sopwith.cli.options import (
 )
 from sopwith.cli.project import Options
 from sopwith.cli.resume import take_up
-from sopwith.cli.session import Session
+from sopwith.cli.session import Session, said
+from sopwith.errors import Text
 from sopwith.ir.event import Event
 from sopwith.run.engine import Engine
 from sopwith.run.run import Run
@@ -37,7 +38,7 @@ def deny(
     context: typer.Context,
     run: RunId,
     why: Annotated[str, typer.Option("--why", metavar="TEXT", help="Why not; it is recorded. 理由")],
-    by: By = "",
+    by: By = None,
     reveal: Reveal = False,
     model: ModelSpec = None,
     tools: Tools = None,
@@ -53,6 +54,8 @@ def deny(
 
     拒绝一个运行等待执行的调用；运行转入 on_error，或以被拒绝结束。
     """
+
+    said("--why", why, Text("say why not: it is recorded", "请说明理由，它会被记录"))
 
     async def act(engine: Engine, session: Session, state: State, events: list[Event]) -> Run:
         return await engine.deny(session.run_id, by=session.who, why=why)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sopwith.cli.columns import cut
-from sopwith.cli.record import VOID, Record
+from sopwith.cli.record import VOID, Record, open_call
 from sopwith.errors import Text
 from sopwith.ir.event import (
     AlertRaised,
@@ -93,6 +93,10 @@ def details(record: Record, language: str) -> list[str]:
         if said is not None:
             word, text = said
             found.append(cut(f"{_WORDS[word].in_(language)}: {text}", CELLS))
+    if record.started is not None:
+        call = record.started
+        said = f"{_WORDS['result'].in_(language)}: {call.tool}: {open_call(call, language)}"
+        found.append(cut(said, CELLS))
     return found
 
 

@@ -76,7 +76,7 @@ Lang = Annotated[str, typer.Option("--lang", metavar="en|zh", help="Language of 
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Call only tools that read; make up other results. 试运行")
 ]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers. 回答者")]
+By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answers. 回答者")]
 
 
 def new_verb() -> typer.Typer:

@@ -47,6 +47,7 @@ from sopwith.ir.event import (
     ValueStored,
 )
 from sopwith.ir.procedure import Procedure
+from sopwith.ir.tool import Effect
 from sopwith.ir.usage import Usage
 from sopwith.ir.value import Json
 from sopwith.run.preview import as_text
@@ -73,6 +74,8 @@ _STUBBED = Text("{} (dry)", "{}（未调用）")
 _STUBBED_ASKED = Text("{} (dry), would ask: {}", "{}（未调用），需批准：{}")
 _LATE = Text("longer than {:g} s", "超过 {:g} 秒")
 _UNKNOWN = Text("outcome unknown", "结果未知")
+_NO_ANSWER = Text("started, no answer", "已开始，没有应答")
+_DONE = Text("has acted", "已执行")
 _NOT_DONE = Text("has not acted", "未执行")
 _TAKEN = Text("taken over by {}", "由 {} 接管")
 _SET = Text("{} set by {}", "{} 由 {} 设置")
@@ -96,6 +99,8 @@ class Record:
     legal: str = ""
     confidence: float | None = None
     tool: str = ""
+    started: CallStarted | None = None
+    """A call that has been started, and that nothing is known of since."""
     asked_at: int | None = None
     asked: str = ""
     """What a person was asked and has not answered."""
@@ -116,8 +121,10 @@ class Record:
         self.parts.append(part)
         self.good = self.good and good
 
-    def whole(self) -> Record:
+    def whole(self, language: str) -> Record:
         """This record with what is open, or that it is an end, as its last part."""
+        if self.started is not None:
+            self.add(f"{self.started.tool} ? {open_call(self.started, language)}", good=False)
         if self.asked:
             self.add(self.asked)
         elif self.end is not None and not self.parts:
@@ -171,7 +178,7 @@ class Recorder:
     def _close(self) -> None:
         record, self.current = self.current, None
         if record is not None:
-            self._done(record.whole())
+            self._done(record.whole(self._language))
 
 
 def records(
@@ -183,8 +190,15 @@ def records(
     for event in events:
         recorder.take(event)
     if recorder.current is not None:
-        found.append(recorder.current.whole())
+        found.append(recorder.current.whole(language))
     return found
+
+
+def open_call(call: CallStarted, language: str) -> str:
+    """What is known of a call that was started and never answered."""
+    if call.effect is Effect.READ:
+        return _NO_ANSWER.in_(language)
+    return f"{_NO_ANSWER.in_(language)}{', ' if language == 'en' else '，'}{_UNKNOWN.in_(language)}"
 
 
 def short(value: Json, cells: int = VALUE_CELLS) -> str:
@@ -225,7 +239,12 @@ def _judged(record: Record, event: Event, body: CallJudged, language: str) -> No
         record.add(f"{record.tool} ✗ {_DENIED.in_(language).format(body.rule)}", good=False)
 
 
+def _started(record: Record, event: Event, body: CallStarted, language: str) -> None:
+    record.started = body
+
+
 def _called(record: Record, event: Event, body: CallFinished, language: str) -> None:
+    record.started = None
     record.usage += Usage(tool_calls=1)
     if body.unknown:
         record.add(f"{record.tool} ? {_UNKNOWN.in_(language)}", good=False)
@@ -311,8 +330,11 @@ def _late(record: Record, event: Event, body: TimeoutPassed, language: str) -> N
 
 
 def _reconciled(record: Record, event: Event, body: CallReconciled, language: str) -> None:
-    if body.happened is False:
-        record.add(f"{body.tool} {_NOT_DONE.in_(language)}")
+    if body.happened is None:
+        return
+    record.started = None
+    said = _DONE if body.happened else _NOT_DONE
+    record.add(f"{body.tool} {said.in_(language)}")
 
 
 def _taken(record: Record, event: Event, body: RunTakenOver, language: str) -> None:
@@ -337,7 +359,7 @@ ACTS: Mapping[type[Body], Callable[[Record, Event, Any, str], None]] = {
     InputsBound: _nothing,
     StepEntered: _nothing,
     ReplyRepaired: _nothing,
-    CallStarted: _nothing,
+    CallStarted: _started,
     ResultLate: _nothing,
     AlertRaised: _nothing,
     LeaseTaken: _nothing,

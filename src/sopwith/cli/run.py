@@ -93,7 +93,7 @@ def run(
     budget_seconds: TimeLimit = None,
     dry_run: DryRun = False,
     answer: Answers = None,
-    by: By = "",
+    by: By = None,
     reveal: Reveal = False,
     data: Data = None,
     as_json: AsJson = False,

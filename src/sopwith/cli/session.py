@@ -19,7 +19,7 @@ from sopwith.cli.money import dollars
 from sopwith.cli.progress import Progress
 from sopwith.cli.terminal import Terminal
 from sopwith.errors import SopwithError, Text, UserError
-from sopwith.ir.event import CallJudged, Event, HumanAsked, Outcome, event_json
+from sopwith.ir.event import CallJudged, Event, HumanAnswered, HumanAsked, Outcome, event_json
 from sopwith.ir.value import Json
 from sopwith.models.local import LocalModel
 from sopwith.run.operator import TAKEN_FROM
@@ -77,7 +77,8 @@ class Session:
     runner: asyncio.Runner
     answers: list[str] = field(default_factory=list[str])
     lines: bool = False
-    by: str = ""
+    by: str | None = None
+    """Who answers; None for whoever sits here."""
     reveal: bool = False
     """Whether questions, answers and outputs are printed with true values; else with placeholders."""
     shown_data: Path | None = None
@@ -87,10 +88,14 @@ class Session:
     earlier: Sequence[Event] = ()
     """What the log holds of a run that is taken up again."""
 
+    def __post_init__(self) -> None:
+        if self.by is not None:
+            acting(self.by)
+
     @property
     def who(self) -> str:
         """Who answers."""
-        return self.by or user()
+        return acting(self.by)
 
     def drive(
         self, connection: Connection, language: str, start: Callable[[], Coroutine[Any, Any, Run]]
@@ -196,9 +201,10 @@ class Session:
             self.terminal.say("\n" + text.format(run.state.taken_by, run.id, self._data_option()))
             return
         asked, waits = question(run.events), waiting_of(run.events)
-        void = next((e.body.void for e in reversed(run.events) if isinstance(e.body, CallJudged)), None)
-        if waits is not None and void is not None:
-            self.terminal.say("\n" + self.terminal.text(_VOID[void]))
+        told = (e.body for e in reversed(run.events) if isinstance(e.body, CallJudged | HumanAnswered))
+        last = next(told, None)
+        if waits is not None and isinstance(last, CallJudged) and last.void is not None:
+            self.terminal.say("\n" + self.terminal.text(_VOID[last.void]))
         self.terminal.say("\n" + self.terminal.text(_WAITS).format(self._question(run)))
         if waits is None:
             self.terminal.say(Text(*self._how_to_answer(asked.answer_schema or {})))
@@ -248,6 +254,22 @@ class Session:
 def question(events: Sequence[Event]) -> HumanAsked:
     """What was asked last."""
     return next(e.body for e in reversed(events) if isinstance(e.body, HumanAsked))
+
+
+def acting(by: str | None) -> str:
+    """Who acts: `by`, or whoever sits here where none is given. Raises `UserError` for a name without a letter."""
+    if by is None:
+        return user()
+    return said(
+        "--by", by, Text("give the name of whoever acts, or leave --by out", "请写明操作者，或去掉 --by")
+    )
+
+
+def said(option: str, given: str, hint: Text) -> str:
+    """What was given to an option whose text is recorded. Raises `UserError` where that is nothing."""
+    if not given.strip():
+        raise UserError(Text(f"{option} is empty", f"{option} 为空"), hint)
+    return given
 
 
 def user() -> str:

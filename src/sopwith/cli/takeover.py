@@ -48,7 +48,7 @@ def takeover(
         typer.Option("--happened", help="Whether the open writes have acted. 未知的写操作是否已执行"),
     ] = None,
     why: Annotated[str | None, typer.Option("--why", metavar="TEXT", help="The reason. 原因")] = None,
-    by: By = "",
+    by: By = None,
     reveal: Reveal = False,
     model: ModelSpec = None,
     tools: Tools = None,

@@ -32,6 +32,11 @@ _HEADS = (Text("run", "运行"), Text("kind", "种类"), Text("entries", "条目
 _EMPTY = Text("the vault holds nothing", "保险库中没有条目")
 _ASK = Text("value to erase (not shown): ", "要抹除的值（不回显）：")
 _ERASED = Text("erased: {} in {}", "已抹除：{}，涉及{}")
+_NOTHING = Text(
+    "nothing matched that is not erased already; check the spelling of the value, the person or the run, and --data:"
+    " `sopwith vault show` counts what there is",
+    "没有匹配且尚未抹除的条目；请检查值、主体或运行的写法，以及 --data：sopwith vault show 可查看条目数",
+)
 _ENTRIES = (Text("1 entry", "1 个条目"), Text("{} entries", "{} 个条目"))
 _RUNS = (Text("1 run", "1 个运行"), Text("{} runs", "{} 个运行"))
 
@@ -144,6 +149,8 @@ def _report(shown: Terminal, erased: dict[str, int]) -> None:
     entries = shown.text(_ENTRIES[total != 1]).format(total)
     runs = shown.text(_RUNS[len(erased) != 1]).format(len(erased))
     shown.out(shown.text(_ERASED).format(entries, runs))
+    if not total:
+        shown.say(_NOTHING)
 
 
 async def _run_named(data: Path, wanted: str) -> str:
@@ -176,7 +183,7 @@ async def _runs_for(data: Path, opened: SqliteVault, principal: str) -> set[str]
                 continue
             try:
                 name = Redactor(opened, row.run).reveal(told)
-            except PolicyError:  # erased before
+            except PolicyError:  # erased before, or unknown
                 continue
             if name == principal:
                 found.add(row.run)

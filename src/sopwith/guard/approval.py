@@ -22,17 +22,21 @@ class Given(NamedTuple):
     expires_at: int | None
 
 
-def person(policy: Policy, by: Principal | str) -> Principal:
-    """Who answers, with their roles: those of the policy where only a name is known.
+def person(policy: Policy, by: Principal | str, roles: Collection[str] = ()) -> Principal:
+    """Who answers, with their roles: those of the policy where only a name is known. `roles` are those wanted.
 
     Raises `UserError` for a name that a policy with `people` does not have.
     """
     if isinstance(by, Principal):
         return by
     if policy.people and by not in policy.people:
+        able = holders(policy, roles)
         raise UserError(
             Text(f"the policy does not know '{by}'", f"策略中没有“{by}”"),
-            Text("add the name under `people` in the policy file", "请在策略文件的 people 中加入该姓名"),
+            Text(
+                f"say who answers with --by NAME; who may: {', '.join(able) or 'nobody'}",
+                f"请用 --by 姓名 说明由谁回答；可回答者：{'、'.join(able) or '无'}",
+            ),
         )
     return Principal(id=by, roles=policy.people.get(by, ()))
 

@@ -16,8 +16,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
-from sopwith.errors import LogError, PolicyError, Text, ValueErased
-from sopwith.guard.key import find_key
+from sopwith.errors import LogError, Text, ValueErased
+from sopwith.guard.key import find_key, not_the_key
+from sopwith.guard.vault_failure import refuse_damaged, vault_damaged, vault_failure
 
 
 class Secret(NamedTuple):
@@ -110,11 +111,12 @@ class SqliteVault:
     The key of 32 bytes is `key`, or else the environment's `SOPWITH_KEY` (Base64), or else the file `path` +
     `.key`, which is made on first use for its owner alone. Raises `PolicyError` for a key that does not open
     this vault, has another length, or lies in a file that others may read; `LogError` for a file that cannot
-    be opened.
+    be opened, `LogDamaged` for one that is damaged.
     """
 
     def __init__(self, path: str | Path, key: bytes | None = None) -> None:
         self.path = Path(path)
+        self._given = key is not None
         key = find_key(self.path, key)
         self._seal_key, self._mark_key, self._hash_key = (
             hmac.digest(key, f"sopwith vault {use}".encode(), "sha256") for use in ("seal", "mark", "hash")
@@ -131,13 +133,13 @@ class SqliteVault:
                 placeholders = [self._placeholder(run, secret) for secret in found]
                 self._connection.execute("COMMIT")
             except sqlite3.Error as error:
-                raise self._failure(error) from error
+                raise vault_failure(self.path, error) from error
             finally:
                 self._roll_back()
         return placeholders
 
     def look_up(self, run: str, placeholder: str) -> str | None:
-        """As `Vault.look_up`. Raises `PolicyError` where the entry was changed."""
+        """As `Vault.look_up`. Raises `LogDamaged` where the entry was changed."""
         kind, _, number = placeholder.strip("<>").partition(":")
         with self._lock:
             try:
@@ -146,7 +148,7 @@ class SqliteVault:
                     (run, kind, int(number)),
                 ).fetchone()
             except sqlite3.Error as error:
-                raise self._failure(error) from error
+                raise vault_failure(self.path, error) from error
         if row is not None and not row[0]:
             raise _erased(run, placeholder)
         return None if row is None else self._unseal(run, placeholder, row[0])
@@ -162,7 +164,7 @@ class SqliteVault:
                 ]
                 self._connection.execute("COMMIT")
             except sqlite3.Error as error:
-                raise self._failure(error) from error
+                raise vault_failure(self.path, error) from error
             finally:
                 self._roll_back()
             self._clean()
@@ -182,7 +184,7 @@ class SqliteVault:
             try:
                 erased = self._erase(matches)
             except sqlite3.Error as error:
-                raise self._failure(error) from error
+                raise vault_failure(self.path, error) from error
             finally:
                 self._roll_back()
             cleaned = self._clean()
@@ -205,7 +207,12 @@ class SqliteVault:
                     " ORDER BY run, kind"
                 ).fetchall()
             except sqlite3.Error as error:
-                raise self._failure(error) from error
+                raise vault_failure(self.path, error) from error
+
+    def refuse_damaged(self, seconds: float = 0.2) -> None:
+        """Look for damage in the file, for so many seconds at most. Raises `LogDamaged` where it is found."""
+        with self._lock:
+            refuse_damaged(self._connection, self.path, seconds)
 
     def close(self) -> None:
         """As `Vault.close`."""
@@ -253,7 +260,7 @@ class SqliteVault:
         except sqlite3.Error as error:
             if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 return False
-            raise self._failure(error) from error
+            raise vault_failure(self.path, error) from error
 
     def _seal(self, run: str, placeholder: str, value: str) -> bytes:
         nonce = secrets.token_bytes(_NONCE)
@@ -267,13 +274,11 @@ class SqliteVault:
             bound_to = f"{run}\0{placeholder}".encode()
             return self._aes().decrypt(sealed[:_NONCE], sealed[_NONCE:], bound_to).decode()
         except (InvalidTag, ValueError):
-            raise PolicyError(
-                Text(
-                    f"the vault {self.path}: the entry {placeholder} of run {run} was changed",
-                    f"保险库 {self.path}：运行 {run} 的条目 {placeholder} 被改动过",
-                ),
-                Text("restore the vault from a backup", "请从备份恢复保险库"),
-            ) from None
+            what = Text(
+                f"the entry {placeholder} of run {run} was changed",
+                f"运行 {run} 的条目 {placeholder} 被改动过",
+            )
+            raise vault_damaged(self.path, what) from None
 
     def _aes(self) -> Any:
         if self._cipher is None:
@@ -293,7 +298,7 @@ class SqliteVault:
             if connection is not None:
                 connection.close()
             if isinstance(error, sqlite3.Error | OSError):
-                raise self._failure(error) from error
+                raise vault_failure(self.path, error) from error
             raise
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
@@ -313,28 +318,20 @@ class SqliteVault:
                     "请为保险库指定其他文件，或升级 Sopwith",
                 ),
             )
-        elif not hmac.compare_digest(connection.execute("SELECT mark FROM key_check").fetchone()[0], check):
-            raise PolicyError(
-                Text(f"the key does not open the vault {self.path}", f"该密钥无法打开保险库 {self.path}"),
-                Text(
-                    "set SOPWITH_KEY to the key the vault was made with, or unset it to use its key file",
-                    "请将 SOPWITH_KEY 设为创建该保险库时的密钥；若使用密钥文件，请取消该变量",
-                ),
-            )
+        else:
+            self._check_key(connection, check)
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA temp_store = MEMORY")
 
-    def _failure(self, error: Exception) -> LogError:
-        return LogError(
-            Text(f"the vault {self.path}: {error}", f"保险库 {self.path}：{error}"),
-            Text(
-                "check free space, and that the file and its folder may be written; nothing was half stored",
-                "请检查剩余空间，以及该文件与目录是否可写；没有写入半截内容",
-            ),
-        )
+    def _check_key(self, connection: sqlite3.Connection, check: bytes) -> None:
+        marks = connection.execute("SELECT mark FROM key_check").fetchall()
+        if len(marks) != 1 or not isinstance(marks[0][0], bytes) or len(marks[0][0]) != len(check):
+            raise vault_damaged(self.path, Text("the mark of its key is damaged", "密钥标记已损坏"))
+        if not hmac.compare_digest(marks[0][0], check):
+            raise not_the_key(self.path, given=self._given)
 
     def _roll_back(self) -> None:
         with contextlib.suppress(sqlite3.ProgrammingError):  # closed

@@ -63,8 +63,9 @@ def collectable(scan: Scan, before: int) -> Collectable:
     """The runs whose family has ended, with no event at or after `before` (µs since 1970).
 
     A family (the runs of one task) goes together: one that still works may ask for what another has done. A run that
-    was tampered with is kept, since it is evidence. The account of a principal goes when its window ended before
-    `before` and none of the runs in it is left: until then it says what they may use.
+    was tampered with is kept, since it is evidence; so is one whose events are gone, which goes into `scan.damage`.
+    The account of a principal goes when its window ended before `before` and none of the runs in it is left: until then
+    it says what they may use.
     """
     runs = scan.runs()
     families: dict[str, list[tuple[RawRun, list[RawEvent]]]] = defaultdict(list)
@@ -75,7 +76,9 @@ def collectable(scan: Scan, before: int) -> Collectable:
     found: list[Old] = []
     suspect: list[Finding] = []
     for family in families.values():
-        if not all(_is_old(run, events, before) for run, events in family):
+        lost = [run.run for run, events in family if not events]
+        scan.damage += [_without_events(scan.path, run) for run in lost]
+        if lost or not all(_is_old(run, events, before) for run, events in family):
             continue
         wrong = [finding for run, events in family for finding in tampering(run, events)]
         suspect += wrong
@@ -86,6 +89,8 @@ def collectable(scan: Scan, before: int) -> Collectable:
         if not run.run.startswith(ACCOUNT):
             continue
         events = scan.events(run)
+        if not events:
+            scan.damage.append(_without_events(scan.path, run.run))
         if _is_over(events, before, left):
             wrong = tampering(run, events)
             suspect += wrong
@@ -127,6 +132,10 @@ def _is_over(events: Sequence[RawEvent], before: int, left: Collection[str]) -> 
 
 def _old(run: RawRun, events: Sequence[RawEvent]) -> Old:
     return Old(run, len(events), events[-1].at, events[-1].hash.hex())
+
+
+def _without_events(path: Path, run: str) -> Text:
+    return Text(f"{path}: the events of run {run} are missing", f"{path}：运行 {run} 的事件缺失")
 
 
 def collect(path: Path, old: Sequence[Old]) -> Collected:

@@ -39,7 +39,7 @@ def _voter(driver: Actor, by: Principal | str, *, agrees: bool) -> Principal:
     """Whoever gives or refuses leave, with their roles. The people of the policy in force count."""
     state = driver.journal.state
     cursor = state.cursor
-    who = person(driver.around.policy, by)
+    who = person(driver.around.policy, by, () if cursor is None else cursor.terms.roles)
     if cursor is not None:
         earlier = [str(driver.values.true(vote.by)) for vote in cursor.votes]
         hold_to(cursor.terms, who, driver.principal(state).id, earlier, agrees=agrees)
