@@ -71,6 +71,10 @@ async def test_the_next_run_has_what_the_last_one_left() -> None:
     ).status == "exhausted"
     second = await letters(log, vault, paid(too_long), limits).run("a letter", principal="li")
     assert (second.status, second.state.usage.model_calls, second.state.budget.money) == ("exhausted", 0, 0)
+    assert second.outcome is not None and second.outcome.packet is not None
+    assert second.outcome.packet.reason == (
+        "the principal's limit of money is reached: this run could have 0 of it; sopwith budget shows it"
+    )
     other = await letters(log, vault, paid('{"title": "short"}'), limits).run("a letter", principal="han")
     assert other.status == "completed"
 

@@ -24,6 +24,7 @@ async def test_a_step_at_its_own_limit_fails_and_follows_its_on_error() -> None:
     assert (run.status, run.output) == ("completed", {"how": "short"})
     failed = next(event.body for event in run.events if isinstance(event.body, StepFailed))
     assert (failed.error.code, failed.error.step, calls(run)) == ("budget", "draft", 2)
+    assert failed.error.message.startswith("the step's limit of model_calls (2) is reached")
 
 
 async def test_a_limit_for_every_step_counts_each_step_by_itself() -> None:
@@ -79,7 +80,7 @@ async def test_a_run_at_its_limit_of_money_ends_as_exhausted() -> None:
     run = await letter(model, Budget(money=0.000125)).run("a letter")
     assert (run.status, calls(run)) == ("exhausted", 1)
     assert run.outcome is not None and run.outcome.packet is not None
-    assert run.outcome.packet.reason == "the limit of money is reached"
+    assert run.outcome.packet.reason == "the run's limit of money (0.000125) is reached"
 
 
 async def test_the_log_gives_back_what_was_paid_and_what_was_allowed() -> None:

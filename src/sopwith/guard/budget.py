@@ -128,6 +128,22 @@ def narrower(*budgets: Budget) -> Budget:
     return Budget(**found)
 
 
+def differing(budget: Budget, other: Budget) -> tuple[str, ...]:
+    """The names of the limits in which two budgets differ."""
+    return tuple(name for name in LIMITS if getattr(budget, name) != getattr(other, name))
+
+
+def shown(limit: Any) -> str:
+    """A limit as people read it: `0.5`, `3`."""
+    return (
+        f"{limit.normalize():f}"
+        if isinstance(limit, Decimal)
+        else f"{limit:g}"
+        if isinstance(limit, float)
+        else str(limit)
+    )
+
+
 def remaining(budget: Budget, usage: Usage, seconds: float = 0.0, held: Iterable[Budget] = ()) -> Budget:
     """What is left of each limit after what was used and what is `held` for others; never less than zero.
 

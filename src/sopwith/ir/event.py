@@ -60,7 +60,7 @@ class RunStarted(Body):
     `request` and `inputs` are redacted; `date` is the run's ISO date in its time zone; `decisions` is the version of
     the decision types. In a `dry_run` no write reaches a tool, ever. `budget` limits the run,
     `step_budgets` the steps that are named and `step_budget` all others; `account` is where the run has reserved its
-    budget, where its principal has one."""
+    budget, where its principal has one, and `cut` names the limits that are what the principal had left."""
 
     kind: Literal["run.started"] = "run.started"
     version: int = VERSION
@@ -82,6 +82,7 @@ class RunStarted(Body):
     step_budget: Budget = UNLIMITED
     step_budgets: dict[str, Budget] = Field(default_factory=dict)
     account: str | None = None
+    cut: tuple[str, ...] = ()
 
 
 class PhaseEntered(Body):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sopwith.errors import Text, UserError
-from sopwith.guard.budget import Budgets, exceeded
+from sopwith.guard.budget import Budgets, exceeded, shown
 from sopwith.guard.price import Prices
 from sopwith.ir.event import Outcome
 from sopwith.ir.procedure import Procedure
@@ -17,7 +17,10 @@ from sopwith.run.decision import AskModel, Decision, FailStep, Finish, StartCall
 from sopwith.run.packet import packet
 from sopwith.run.state import Cursor, State
 
-STEP_LIMIT = Text("the step's limit of {} is reached", "已达到该步骤的 {} 上限")
+STEP_LIMIT = Text(
+    "the step's limit of {0} ({1}) is reached: budgets.step or budgets.steps in the policy",
+    "已达到该步骤的 {0} 上限（{1}）：见策略中的 budgets.step 或 budgets.steps",
+)
 
 _MODEL = ("tokens", "money", "model_calls", "seconds")
 _TOOL = ("tool_calls", "seconds")
@@ -45,7 +48,7 @@ def within_budget(book: Book, state: State, decision: Decision) -> Decision:
     limit = exceeded(budget, state.step_usage, _step_seconds(state, cursor), needed)
     if limit is None:
         return decision
-    message = STEP_LIMIT.in_(book.language).format(limit)
+    message = STEP_LIMIT.in_(book.language).format(limit, shown(getattr(budget, limit)))
     return FailStep(ErrorData(code="budget", message=message, step=cursor.step))
 
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from sopwith.errors import LogConflict, LogError, ProcedureError, RunBusy, Text, UserError
 from sopwith.guard.alert import AlertSink, Webhook
-from sopwith.guard.budget import Budgets
+from sopwith.guard.budget import Budgets, differing
 from sopwith.guard.permit import Policy
 from sopwith.guard.price import Prices
 from sopwith.guard.redact_rules import RedactRules
@@ -236,6 +236,7 @@ class Engine:
                     step_budget=self._budgets.step,
                     step_budgets=self._budgets.by_step(),
                     account=account,
+                    cut=differing(budget, self._budgets.run),
                 )
             )
             journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS))

@@ -72,6 +72,7 @@ def begin(event: Event) -> State:
         step_budget=body.step_budget,
         step_budgets=body.step_budgets,
         account=body.account,
+        cut=body.cut,
         given=body.inputs,
         started_at=event.at,
         seq=event.seq,

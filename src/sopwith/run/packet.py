@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sopwith.errors import Text
+from sopwith.guard.budget import shown
 from sopwith.ir.outcome import Packet
 from sopwith.ir.tool import ErrorData
 from sopwith.run.book import Book
@@ -14,7 +15,11 @@ UNKNOWN = Text("it is not known whether {} has acted", "无法确定 {} 是否�
 SCREENED = Text("the request met the rule “{}” for requests", "请求触发了请求规则“{}”")
 SCREENED_OUTPUT = Text("the output met the rule “{}” for outputs", "输出触发了输出规则“{}”")
 LATE = Text("the {} took longer than {:g} s", "{} 超过了 {:g} 秒")
-LIMIT = Text("the limit of {} is reached", "已达到 {} 的上限")
+LIMIT = Text("the run's limit of {0} ({1}) is reached", "已达到该运行的 {0} 上限（{1}）")
+CUT = Text(
+    "the principal's limit of {0} is reached: this run could have {1} of it; sopwith budget shows it",
+    "已达到该主体的 {0} 上限：本次运行只剩 {1} 可用；用 sopwith budget 查看",
+)
 CHECKED = Text("the output did not pass its check", "输出没有通过检查")
 INPUTS = Text("the inputs", "输入")
 NO_INPUTS = Text(
@@ -48,7 +53,8 @@ def _reason(book: Book, state: State, cursor: Cursor | None, limit: str | None) 
         said = CANCELLED.in_(language).format(by)
         return said if why is None else f"{said}: {why}"
     if limit is not None:
-        return LIMIT.in_(language).format(limit)
+        said = CUT if limit in state.cut else LIMIT
+        return said.in_(language).format(limit, shown(getattr(state.budget, limit)))
     if state.timed_out is not None:
         return LATE.in_(language).format(*state.timed_out)
     if state.screened in ("deny", "escalate"):

@@ -159,6 +159,8 @@ class State(_Changed):
     step_budgets: Mapping[str, Budget] = field(default_factory=dict[str, Budget])
     account: str | None = None
     """Where the run has reserved its budget."""
+    cut: tuple[str, ...] = ()
+    """The limits of `budget` that are what the principal had left."""
     given: Mapping[str, Json] = field(default_factory=dict[str, Any])
     seq: int = 0
     at: int = 0
