@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +270,23 @@ def test_what_is_wrong_in_a_file_is_named_with_its_place(text: str, says: str) -
         Policy.read(text)
     assert says in caught.value.message.en
     assert caught.value.message.zh != caught.value.message.en
+
+
+@pytest.mark.parametrize(
+    ("part", "en", "zh"),
+    [
+        ("verdict: maybe", "write one of these: allow, deny, ask", "请写其中之一：allow、deny、ask"),
+        ("verdict: ask, approval: {expires: 2 hours}", "as in 30s, 15m, 2h or 1d", "例如 30s、15m、2h 或 1d"),
+        ("verdict: ask, approval: {count: 0}", "a number that is 1 or more", "请写不小于 1 的数"),
+        ("verdict: ask, approval: {rolez: a}", "roles, count, four_eyes, expires", "可用字段：roles"),
+        ("verdict: deny, tool: {a: b}", "write a list", "请写列表"),
+    ],
+)
+def test_the_remedy_is_about_the_value(part: str, en: str, zh: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        Policy.read(f"rules:\n  - {{id: a, {part}}}\n")
+    assert en in caught.value.hint.en and zh in caught.value.hint.zh
+    assert not re.search("Input|String|取值不正确", f"{caught.value.message}")
 
 
 @pytest.mark.parametrize("name", ["missing.yaml", "folder.yaml", "latin.yaml"])

@@ -60,6 +60,8 @@ async def test_bad_tools_are_left_out_and_told_and_the_others_stay(source: McpSo
     told = [problem.en for problem in source.problems]
     assert [line.split(":")[1].strip() for line in told] == ["no_schema", "bad_schema", "far_schema"]
     assert all(line.startswith("odd: ") for line in told)
+    assert told[0] == "odd: no_schema: 'inputSchema' is missing"
+    assert source.problems[0].zh == "odd：no_schema：缺少“inputSchema”"
 
 
 async def test_what_a_server_says_about_effects_counts_only_where_it_is_trusted() -> None:

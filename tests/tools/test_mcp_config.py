@@ -69,7 +69,7 @@ def test_unknown_keys_are_left_alone_and_told(tmp_path: Path) -> None:
         (servers(a={"command": "x", "env": {"A": 1}}), ": a: env.A: "),
         (servers(a={"command": "x", "start_seconds": 0}), ": a: start_seconds: "),
         (servers(a={"command": "x", "effects": {"t": "reads"}}), ": a: effects.t: 'reads' is unknown"),
-        (servers(a={"command": "x", "trust": ["annotation"]}), ": a: trust.0: Input should be 'annotations'"),
+        (servers(a={"command": "x", "trust": ["annotation"]}), ": a: trust.0: must be 'annotations'"),
         (servers(a={"url": "http://localhost/mcp"}), ": a: only servers that are run as a command"),
         (servers(a={"command": "x", "type": "sse"}), ": a: the type sse is not supported"),
         (
@@ -93,3 +93,28 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "latin.json").write_bytes(b'{"a": "\xe9"}')
     with pytest.raises(ToolSourceError, match="not UTF-8"):
         mcp_sources(tmp_path / "latin.json")
+
+
+@pytest.mark.parametrize(
+    ("entry", "said", "hint"),
+    [
+        ({"command": "x", "args": "y"}, "args：应为列表", "列表"),
+        ({"command": ""}, "command：应至少有 1 个字符", "至少 1 个字符"),
+        ({"command": "x", "start_seconds": 0}, "start_seconds：应大于 0", "大于 0"),
+        ({"command": "x", "env": {"A": 1}}, "env.A：应为文本", "请加引号"),
+        (
+            {"command": "x", "reconcile": {"t": {"tool": "a", "happened": "true", "vaule": "x"}}},
+            "reconcile.t.vaule：未知字段",
+            "可用字段：tool, happened, value",
+        ),
+        ({"args": []}, "缺少 command", "mcpServers"),
+    ],
+)
+def test_a_wrong_field_is_said_in_chinese_with_its_remedy(
+    tmp_path: Path, entry: Any, said: str, hint: str
+) -> None:
+    path = write(tmp_path, servers(a=entry))
+    with pytest.raises(ToolSourceError) as caught:
+        mcp_sources(path)
+    assert caught.value.message.zh == f"{path}：a：{said}"
+    assert hint in caught.value.hint.zh and caught.value.hint.en

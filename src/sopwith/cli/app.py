@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 import sopwith
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.language import from_arguments, language, options_of
+from sopwith.cli.misuse import misuse
 from sopwith.cli.terminal import Terminal, unread
 from sopwith.errors import LANGUAGES, Text, UserError
 
@@ -99,7 +100,7 @@ def _code(run: Any, arguments: list[str], terminal: Terminal, extra: dict[str, A
         return ExitCode.INTERRUPTED
     except Exception as error:
         if hasattr(error, "format_message"):  # what typer says about a command line
-            return terminal.misused(_message(error), _usage_of(error))
+            return terminal.misused(misuse(error), _usage_of(error))
         return terminal.failed(error)
 
 
@@ -121,11 +122,6 @@ def _no_language(wanted: str) -> UserError:
 
 def _exited(end: SystemExit) -> RuntimeError:
     return RuntimeError(f"a tool has called sys.exit({end.code!r})")
-
-
-def _message(error: Any) -> Text:
-    said = str(error.format_message())
-    return Text(said, f"命令行有误：{said}")
 
 
 def _usage_of(error: Any) -> Text:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from pydantic import ValidationError
 
 from sopwith.cli.answer import read_answer
 from sopwith.cli.connection import Connection, guards_of, open_for
@@ -54,6 +55,7 @@ from sopwith.cli.terminal import terminal
 from sopwith.errors import Text, UserError
 from sopwith.ir.event import Principal
 from sopwith.ir.procedure import Grip, Procedure
+from sopwith.ir.pydantic_problem import told
 from sopwith.ir.usage import Budget, exact
 from sopwith.ir.value import Json
 from sopwith.lang.document import Document
@@ -104,7 +106,7 @@ def run(
 
     按流程处理一个请求，每次只做一个合法动作。
     """
-    budget = Budget(
+    budget = _budget(
         tokens=budget_tokens,
         money=exact(budget_money),
         model_calls=budget_model_calls,
@@ -192,6 +194,17 @@ def _request(text: str | None, file: str | None, reader: Place | None) -> str:
 
 def _text(file: Path) -> str:
     return read_text_file(file).removeprefix("\ufeff")
+
+
+def _budget(**limits: Any) -> Budget:
+    """The limits of `--budget-…`. Raises `UserError` for one that is no limit, such as `inf`."""
+    try:
+        return Budget(**limits)
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = f"--budget-{str(first['loc'][0]).replace('_', '-')}"
+        (en, zh), hint = told(first)
+        raise UserError(Text(f"{option}: {en}", f"{option}：{zh}"), hint) from None
 
 
 def _inputs(procedure: Procedure, pairs: Sequence[str], file: Path | None) -> dict[str, Json]:

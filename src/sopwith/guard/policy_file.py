@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from sopwith.errors import NO_HINT, PolicyError, Text
 from sopwith.ir.diagnostic import Place
+from sopwith.ir.pydantic_problem import told
 from sopwith.ir.value import Json
 
 SECTIONS = ("rules", "allow_writes", "people", "screen", "redact", "budgets")
@@ -48,7 +48,7 @@ class PolicyFile:
             return kind.model_validate(value)
         except ValidationError as error:
             first = error.errors()[0]
-            self.refuse((*path, *_inside(value, first["loc"])), *_said(kind, first))
+            self.refuse((*path, *_inside(value, first["loc"])), *told(first, kind))
 
     def refuse_empty(self, part: Json, path: _Path) -> None:
         """Refuse a field of `part` that is written without a value: nobody can tell what was meant."""
@@ -185,26 +185,3 @@ def _inside(value: Json, path: _Path) -> _Path:
         found.append(part)
         value = value[part]
     return tuple(found)
-
-
-def _said(kind: type[BaseModel], error: ErrorDetails) -> tuple[Text, Text]:
-    """What pydantic found, in both languages, with the remedy."""
-    fields = ", ".join(kind.model_fields)
-    known = Text(f"known fields: {fields}", f"可用字段：{fields}")
-    match error["type"]:
-        case "extra_forbidden":
-            return Text("unknown field", "未知字段"), known
-        case "missing":
-            name = error["loc"][-1]
-            return Text(f"'{name}' is missing", f"缺少“{name}”"), known
-        case "literal_error" | "enum":
-            choices = str(cast("dict[str, object]", error.get("ctx", {})).get("expected", ""))
-            return Text(f"must be {choices}", f"只能是 {re.sub(' or |, ', '、', choices)}"), NO_HINT
-        case "duration":
-            return Text(error["msg"], "应为时长，例如 30m、2h、1d"), NO_HINT
-        case "value_error":
-            raised = error.get("ctx", {}).get("error")
-            said = raised.args[0] if isinstance(raised, ValueError) else error["msg"]
-            return said if isinstance(said, Text) else Text(str(said), str(said)), known
-        case _:
-            return Text(error["msg"], f"取值不正确（{error['msg']}）"), known

@@ -46,7 +46,10 @@ class ScreenRule(BaseModel):
     @model_validator(mode="after")
     def _looks_for_something(self) -> Self:
         if not self.pattern and not self.words:
-            raise ValueError(Text("'pattern' or 'words' is missing", "缺少“pattern”或“words”"))
+            raise ValueError(
+                Text("'pattern' or 'words' is missing", "缺少“pattern”或“words”"),
+                Text("say what to look for: words: [text]", "请写明要查找的内容：words: [文本]"),
+            )
         return self
 
 

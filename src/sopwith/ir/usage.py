@@ -37,7 +37,7 @@ def _stored(value: Any, info: ValidationInfo) -> Any:
         with suppress(InvalidOperation):
             found = Decimal(value)
     if not isinstance(found, Decimal):
-        raise PydanticCustomError("money_type", "Input should be a number of US dollars")
+        raise PydanticCustomError("money_type", "must be a number of US dollars")
     return found
 
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from sopwith.errors import SopwithError, Text
 from sopwith.ir.procedure import SCHEMA, Procedure
+from sopwith.ir.pydantic_problem import told
 from sopwith.ir.value import Json
 from sopwith.lang.comments import Comments, read_comments
 from sopwith.lang.document import Document, nearest
@@ -111,6 +112,6 @@ def _validate(reading: Reading, data: dict[str, Json]) -> Procedure:
     except ValidationError as error:
         for one in error.errors():
             place = nearest(reading.tree.places, one["loc"], reading.problems.file)
-            reading.problems.add("SW112", place, Text(one["msg"], one["msg"]))
+            reading.problems.add("SW112", place, *told(one))
         reading.problems.refuse()
         raise

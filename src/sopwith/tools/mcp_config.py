@@ -20,7 +20,8 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sopwith.errors import Text, ToolSourceError, UserError
+from sopwith.errors import NO_HINT, Text, ToolSourceError, UserError
+from sopwith.ir.pydantic_problem import told
 from sopwith.ir.tool import Effect
 from sopwith.ir.value import Json
 from sopwith.tools.mcp import McpSource
@@ -110,8 +111,9 @@ def _entry(file: Path, name: str, value: Json) -> _Entry:
         field = ".".join(str(part) for part in first["loc"])
         if first["type"] == "missing":
             raise _refused(file, name, Text(f"{field} is missing", f"缺少 {field}")) from error
-        at = f"{field}: " if field else ""
-        raise _refused(file, name, Text(f"{at}{first['msg']}", f"{at}{first['msg']}")) from error
+        said, hint = told(first, _Entry)
+        at = Text(f"{field}: ", f"{field}：") if field else Text("", "")
+        raise _refused(file, name, Text(f"{at.en}{said.en}", f"{at.zh}{said.zh}"), hint) from error
     for tool, effect in entry.effects.items():
         if effect not in tuple(Effect):
             why = Text(f"effects.{tool}: {effect!r} is unknown", f"effects.{tool}：未知的 {effect!r}")
@@ -176,5 +178,6 @@ def _expand(file: Path, name: str, text: str) -> str:
     return _REFERENCE.sub(value, text)
 
 
-def _refused(file: Path, name: str, why: Text) -> ToolSourceError:
-    return ToolSourceError(Text(f"{file}: {name}: {why.en}", f"{file}：{name}：{why.zh}"), _HINT)
+def _refused(file: Path, name: str, why: Text, hint: Text = NO_HINT) -> ToolSourceError:
+    said = Text(f"{file}: {name}: {why.en}", f"{file}：{name}：{why.zh}")
+    return ToolSourceError(said, hint if hint.en else _HINT)

@@ -28,6 +28,7 @@ from mcp_types.methods import validate_server_result
 from pydantic import ValidationError
 
 from sopwith.errors import Text, ToolSourceError
+from sopwith.ir.pydantic_problem import told
 from sopwith.ir.value import Json
 from sopwith.tools.supervisor import supervised
 
@@ -263,9 +264,8 @@ class _Inbound:
                 good.append(tool)
             except (ValidationError, ValueError, KeyError, TypeError) as error:
                 name = cast("dict[str, Any]", tool).get("name") if isinstance(tool, dict) else None
-                problems = error.errors() if isinstance(error, ValidationError) else []
-                why = f"{problems[0]['loc'][-1]}: {problems[0]['msg']}" if problems else str(error)
-                self.left_out.append(Text(f"{name}: {why}", f"{name}：{why}"))
+                why = _unreadable(error)
+                self.left_out.append(Text(f"{name}: {why.en}", f"{name}：{why.zh}"))
         result["tools"] = good
 
     async def aclose(self) -> None:
@@ -337,3 +337,15 @@ def _first(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error
+
+
+def _unreadable(error: Exception) -> Text:
+    """Why a tool that a server lists cannot be read."""
+    if not isinstance(error, ValidationError):
+        return Text(str(error), str(error))
+    first = error.errors()[0]
+    said = told(first).message
+    if first["type"] == "missing":
+        return said
+    field = first["loc"][-1]
+    return Text(f"{field}: {said.en}", f"{field}：{said.zh}")
