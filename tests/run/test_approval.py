@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.run.desk import HAPPY, REFUND, REPLIES, Shop, desk
 
 from sopwith import Engine, MemoryLog, Policy, Principal, Rule, UserError
-from sopwith.guard.vault import MemoryVault
+from sopwith.guard.redact_rules import RedactRules
+from sopwith.guard.vault import MemoryVault, SqliteVault
 from sopwith.models.scripted import ScriptedModel
 from sopwith.run.fold import fold_all
 from sopwith.run.run import Run
@@ -232,6 +234,70 @@ async def test_names_and_reasons_are_redacted_and_still_compared() -> None:
     assert done.status == "denied"
     for secret in ("example.org", "13912345678"):
         assert secret not in repr(done.events)
+
+
+@pytest.mark.parametrize(
+    ("people", "counts"),
+    [
+        ({"mei": ["manager"]}, False),
+        ({"han": ["clerk"], "mei": ["manager"]}, False),
+        ({"han": ["manager", "clerk"], "mei": ["manager"]}, True),
+    ],
+    ids=["gone", "another role", "still"],
+)
+@pytest.mark.parametrize("by_name", [True, False])
+async def test_who_has_left_since_is_none_of_those_who_agreed(
+    people: dict[str, list[str]], counts: bool, by_name: bool
+) -> None:
+    shop, log, vault = Shop(), MemoryLog(), MemoryVault()
+    rules = policy(roles=["manager"], count=2)
+    engine = await waiting(shop, rules, log=log, vault=vault)
+    await engine.approve("r1", by="han" if by_name else Principal(id="han", roles=("manager",)))
+    later = desk(shop, [HAPPY[3]], policy=Policy(rules.rules, people=people), log=log, vault=vault)
+    run = await later.approve("r1", by="mei")
+    counts = counts or not by_name  # who passes a Principal vouches for its roles
+    assert (run.status, len(shop.refunds)) == ("completed" if counts else "suspended", int(counts))
+    assert bodies(run, "call.judged")[-1].void == (None if counts else "changed")
+
+
+async def erased(shop: Shop, path: Path, rules: Policy, *voters: str) -> Engine:
+    """An engine on a run that waits for leave, after everything in its vault was erased."""
+    vault = SqliteVault(path)
+    engine = desk(shop, policy=rules, vault=vault, redact=RedactRules(principal=True))
+    await engine.run("A-7 came broken", run_id="r1", principal="li@example.org")
+    for name in voters:
+        await engine.approve("r1", by=name)
+    vault.erase(lambda run, secret: True)
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("terms", "voters"),
+    [({"four_eyes": True}, ()), ({"count": 2}, ("han@example.org",)), ({"count": 2, "four_eyes": True}, ())],
+)
+async def test_where_somebody_was_erased_leave_can_still_be_refused(
+    terms: dict[str, Any], voters: tuple[str, ...], tmp_path: Path
+) -> None:
+    shop = Shop()
+    rules = Policy(
+        [Rule.model_validate({"id": "r", "verdict": "ask", "tool": "shop.refund", "approval": terms})]
+    )
+    engine = await erased(shop, tmp_path / "vault.db", rules, *voters)
+    await stays(engine, "was erased", by="mei")
+    run = await engine.deny("r1", by="mei", why="nobody knows who asked")
+    assert (run.status, shop.refunds) == ("denied", {})
+    await engine.close()
+
+
+async def test_leave_for_a_call_whose_values_were_erased_ends_at_a_person(tmp_path: Path) -> None:
+    shop = Shop()
+    rules = Policy([Rule.model_validate({"id": "r", "verdict": "ask", "tool": "shop.refund"})])
+    engine = await erased(shop, tmp_path / "vault.db", rules)
+    run = await engine.approve("r1", by="mei")
+    assert (run.status, shop.refunds) == ("escalated", {})
+    assert run.outcome is not None and run.outcome.packet is not None
+    assert run.outcome.packet.error is not None and run.outcome.packet.error.code == "erased"
+    await engine.close()
 
 
 async def test_every_prefix_of_a_run_with_approvals_folds() -> None:

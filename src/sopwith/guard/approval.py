@@ -68,6 +68,12 @@ def hold_to(terms: Terms, who: Principal, requester: str, earlier: Iterable[str]
         )
 
 
+def may_still(policy: Policy, terms: Terms, name: str) -> bool:
+    """Whether leave that was given under `name` counts under the policy in force: it knows the name, with a role."""
+    known = not policy.people or name in policy.people
+    return known and (not terms.roles or bool(set(terms.roles) & set(policy.people.get(name, ()))))
+
+
 def voided(given: Given, terms: Terms, arguments: str, at: int) -> Void | None:
     """Why an approval does not hold for a call that is to start at `at` under the `terms` in force; None if it does."""
     if given.arguments != arguments or given.terms != terms:

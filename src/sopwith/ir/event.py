@@ -305,12 +305,16 @@ class HumanAsked(Body):
 
 
 class HumanAnswered(Body):
-    """A person's answer, who gave it, with which roles, and why (where they said so)."""
+    """A person's answer, who gave it, with which roles, and why (where they said so).
+
+    `named`: only the name was given, and the roles are those that the policy had for it.
+    """
 
     kind: Literal["human.answered"] = "human.answered"
     answer: Json
     by: str
     roles: tuple[str, ...] = ()
+    named: bool = False
     why: str | None = None
 
 

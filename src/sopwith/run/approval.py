@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sopwith.errors import Text, UserError
+from sopwith.errors import Text, UserError, ValueErased
 from sopwith.guard.approval import hold_to, person
 from sopwith.ir.event import HumanAnswered, HumanAsked, Principal
 from sopwith.ir.schema import together, validator
@@ -31,6 +31,7 @@ def answered(
         answer=driver.redact(storable(answer)),
         by=str(driver.redact(storable(who.id))),
         roles=who.roles,
+        named=isinstance(by, str),
         why=None if why is None else str(driver.redact(storable(why))),
     )
 
@@ -40,7 +41,25 @@ def _voter(driver: Actor, by: Principal | str, *, agrees: bool) -> Principal:
     state = driver.journal.state
     cursor = state.cursor
     who = person(driver.around.policy, by, () if cursor is None else cursor.terms.roles)
-    if cursor is not None:
-        earlier = [str(driver.values.true(vote.by)) for vote in cursor.votes]
-        hold_to(cursor.terms, who, driver.principal(state).id, earlier, agrees=agrees)
+    if cursor is None:
+        return who
+    terms = cursor.terms
+    try:
+        requester = driver.principal(state).id if agrees and terms.four_eyes else ""
+        earlier = [str(driver.values.true(vote.by)) for vote in cursor.votes] if agrees else []
+    except ValueErased as error:
+        raise UserError(_FORGOTTEN, _refuse_it(state.run)) from error
+    hold_to(terms, who, requester, earlier, agrees=agrees)
     return who
+
+
+_FORGOTTEN = Text(
+    "who asked for this, or who approved it before, was erased: nobody can tell whether this is somebody else",
+    "申请人或先前批准人的信息已被清除，无法判断批准人是否为另一人",
+)
+
+
+def _refuse_it(run: str) -> Text:
+    return Text(
+        f"refuse it: sopwith deny {run}, and start a new run", f"请拒绝：sopwith deny {run}，并开始新的运行"
+    )

@@ -119,10 +119,10 @@ def _propose(
 
 def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, values: Values) -> Decision:
     """The next decision about a call whose arguments stand in the log."""
-    arguments = cast("dict[str, Json]", values.true(dict(cursor.arguments or {})))
     refused = _refused(book, node, tool, cursor)
     if refused is not None and not cursor.unknown:
         return FailStep(refused)
+    arguments = cast("dict[str, Json]", values.true(dict(cursor.arguments or {})))
     if cursor.verdict == "ask" and cursor.approved is None and not state.dry_run:
         question = APPROVE.in_(book.language).format(tool.name, as_text(dict(cursor.arguments or {})))
         return AskPerson(question, "approval", {"type": "boolean"}, cursor.judged, cursor.rule, cursor.terms)

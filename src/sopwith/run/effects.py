@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from sopwith.guard.approval import Given, voided
+from sopwith.guard.approval import Given, may_still, voided
 from sopwith.guard.permit import CallFacts
 from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import CallFinished, CallJudged, CallProposed, CallReconciled, CallStarted, LeaseTaken
@@ -50,6 +50,8 @@ async def start_call(actor: Actor, decision: StartCall) -> None:
     if verdict == "ask" and decision.proposed and cursor.approved is True:
         given = Given(cursor.terms, cursor.judged, cursor.expires_at)
         void = voided(given, terms, judged, max(around.clock(), state.at))
+        if void is None and not _may_all_still(actor, cursor):
+            void = "changed"
     told = None if terms is NO_TERMS or terms == NO_TERMS else terms
     body = CallJudged(verdict=verdict, rule=rule, arguments=judged, terms=told, void=void)
     cause = journal.emit(body, cause)
@@ -62,6 +64,17 @@ async def start_call(actor: Actor, decision: StartCall) -> None:
         number = state.calls if actor.book.machine.nodes[cursor.step].kind == "free" else ""
         key = digest(f"{state.run}\n{number}\n{judged}".encode())[:32]
     journal.emit(CallStarted(tool=tool.name, effect=tool.effect, key=key, attempt=decision.attempt), cause)
+
+
+def _may_all_still(actor: Actor, cursor: Cursor) -> bool:
+    """Whether everybody who gave leave may give it under the policy in force. The roles that a caller vouched for stay
+    as they are."""
+    policy = actor.around.policy
+    return all(
+        may_still(policy, cursor.terms, str(actor.values.true(vote.by)))
+        for vote in cursor.votes
+        if vote.named
+    )
 
 
 def _not_proposed(actor: Actor, decision: StartCall, cursor: Cursor, error: ErrorData) -> None:
