@@ -9,6 +9,7 @@ are kept.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -59,13 +60,16 @@ class Redactor:
         self._run = run
         self._more = tuple(rules)
         self._rules = (*self._more, *DEFAULT_RULES)
+        self._numbers: set[float] = set()
         self._known: _Found = {}
         self._values: dict[str, Json] = {}
         self._clean: set[str] = set()
 
     def learn(self, names: Iterable[str]) -> None:
         """From now on these texts are secrets too, of the kind `name`; placeholders among them are left out."""
-        rule = name_rule(name for name in names if not _PLACEHOLDER.search(name))
+        names = [name for name in names if not _PLACEHOLDER.search(name)]
+        rule = name_rule(names)
+        self._numbers.update(abs(number) for name in names if (number := _number_in(name)) is not None)
         if rule is not None:
             self._more = (*self._more, rule)
             self._rules = (rule, *self._rules)
@@ -81,6 +85,19 @@ class Redactor:
             return value
         self._keep(found)
         return self._replace(value)
+
+    def hide(self, value: Json) -> Json:
+        """`value` with a placeholder for every text, number and truth value in it, whatever it looks like."""
+        if isinstance(value, dict):
+            items = cast("dict[str, Json]", value).items()
+            return {str(self.redact(key)): self.hide(item) for key, item in items}
+        if isinstance(value, list | tuple):
+            return [self.hide(item) for item in cast("list[Json]", value)]
+        if value is None or value == "":
+            return value
+        secret = Secret("name", json.dumps(value))
+        self._keep([secret])
+        return self._known[secret]
 
     def redact_reply(self, text: str) -> str:
         """What a model wrote, with placeholders; those that this run has issued stay as they are."""
@@ -205,7 +222,9 @@ class Redactor:
         return abs(value) > _SMALLEST or bool(self._more)
 
     def _number(self, value: float) -> Secret | None:
-        """A number that is a secret when written down, such as a phone number."""
+        """A number that was learned, or is a secret when written down, such as a phone number."""
+        if abs(value) in self._numbers:
+            return Secret("name", json.dumps(value))
         if abs(value) > _LARGEST or value != int(value):
             return None
         spans = self._spans(str(abs(int(value))))
@@ -297,6 +316,15 @@ class Redactor:
             if stored is not None:
                 value = self._values[placeholder] = json.loads(stored)
         return value
+
+
+def _number_in(name: str) -> float | None:
+    """The number that a name of two characters or more spells."""
+    try:
+        number = int(name) if name.strip("-").isdecimal() else float(name)
+    except ValueError:
+        return None
+    return number if len(name) > 1 and math.isfinite(number) else None
 
 
 def _between(start: int, end: int, spans: Sequence[Span]) -> list[tuple[int, int]]:

@@ -227,7 +227,7 @@ class Engine:
                     decisions=DECISIONS,
                     principal=who.model_copy(update={"id": redactor.redact(storable(who.id))}),
                     request=redactor.redact(storable(request)),
-                    inputs=redactor.redact(given),
+                    inputs=self._redaction.inputs(redactor, given),
                     date=datetime.fromtimestamp(self._clock() / 1e6).date().isoformat(),
                     language=book.language,
                     grip=None if held is None else str(held),

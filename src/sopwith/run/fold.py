@@ -414,7 +414,8 @@ def _finished(state: State, event: Event, body: RunFinished) -> None:
 
 def _taken_over(state: State, event: Event, body: RunTakenOver) -> None:
     """The run waits for the person who has it, and the clock stands still."""
-    _set(state, outcome=None, suspended_at=event.at, taken_by=body.by)
+    since = event.at if state.suspended_at is None or state.outcome is not None else state.suspended_at
+    _set(state, outcome=None, suspended_at=since, taken_by=body.by)
 
 
 def _handed_back(state: State, event: Event, body: RunHandedBack) -> None:

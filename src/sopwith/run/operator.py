@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sopwith.errors import Text, UserError
+from sopwith.errors import Text, UserError, ValueErased
 from sopwith.ir.event import (
     CallReconciled,
     RunHandedBack,
@@ -23,13 +23,17 @@ TAKEN_FROM = ("escalated", "failed")
 def take_over(actor: Actor, by: str, why: str | None) -> None:
     """`by` has the run from here on. Who has it already may go on; nobody else may take it away."""
     state = actor.journal.state
-    if state.taken_by == by:
-        return
+    taken = RunTakenOver(by=_written(actor, by), why=why and actor.redact_mixed(why))
     if state.taken_by is not None:
-        raise UserError(
-            Text(f"{state.taken_by} has taken the run over", f"该运行已由 {state.taken_by} 接管"),
-            Text("ask them to hand it back", "请让其交还运行"),
-        )
+        holder = _true_name(actor, state.taken_by)
+        if holder is None:
+            actor.journal.emit(taken)
+        elif holder != by:
+            raise UserError(
+                Text(f"{state.taken_by} has taken the run over", f"该运行已由 {state.taken_by} 接管"),
+                Text("ask them to hand it back", "请让其交还运行"),
+            )
+        return
     if state.outcome is None:
         raise UserError(
             Text("the run has not been handed to a person", "该运行没有转交人工"),
@@ -42,7 +46,7 @@ def take_over(actor: Actor, by: str, why: str | None) -> None:
             Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}"),
             Text("start a new run", "请开始新的运行"),
         )
-    actor.journal.emit(RunTakenOver(by=by, why=why and actor.redact_mixed(why)))
+    actor.journal.emit(taken)
 
 
 def set_values(actor: Actor, by: str, values: Mapping[str, Json]) -> None:
@@ -66,7 +70,7 @@ def set_values(actor: Actor, by: str, values: Mapping[str, Json]) -> None:
     for name, value in values.items():
         stored = actor.journal.stored(actor.redact(storable(value)))
         step = nodes[name].step.id
-        actor.journal.emit(ValueStored(name=name, by="human", who=by, **stored), step=step)
+        actor.journal.emit(ValueStored(name=name, by="human", who=_written(actor, by), **stored), step=step)
 
 
 def say_happened(actor: Actor, by: str, happened: bool) -> None:
@@ -78,7 +82,9 @@ def say_happened(actor: Actor, by: str, happened: bool) -> None:
             Text("leave the statement out", "请去掉该声明"),
         )
     for write in writes:
-        body = CallReconciled(tool=write.tool, started=write.started, happened=happened, by=by)
+        body = CallReconciled(
+            tool=write.tool, started=write.started, happened=happened, by=_written(actor, by)
+        )
         actor.journal.emit(body, write.started, write.step)
 
 
@@ -125,7 +131,20 @@ def hand_back(actor: Actor, by: str, to: str) -> None:
                 "请用 --set 名称=值 设置，或指定更早的步骤",
             ),
         )
-    actor.journal.emit(RunHandedBack(by=by, to=to, done=done))
+    actor.journal.emit(RunHandedBack(by=_written(actor, by), to=to, done=done))
+
+
+def _written(actor: Actor, by: str) -> str:
+    """A person's name as it may be written."""
+    return str(actor.redact(storable(by)))
+
+
+def _true_name(actor: Actor, by: str) -> str | None:
+    """Who has the run; None where the name was erased: then the run is anybody's to take over."""
+    try:
+        return str(actor.values.true(by))
+    except ValueErased:
+        return None
 
 
 def _schema_of(node: Node) -> Mapping[str, Json] | None:

@@ -45,6 +45,12 @@ class Redaction:
             redactor.learn(self.rules.names_in(inputs or {}, principal, given))
         return redactor
 
+    def inputs(self, redactor: Redactor, given: Mapping[str, Json]) -> dict[str, Json]:
+        """Inputs as they may be written: of those that are named as secret, nothing is left."""
+        hidden = {name: redactor.hide(value) for name, value in given.items() if name in self.rules.inputs}
+        rest = {name: value for name, value in given.items() if name not in hidden}
+        return {**cast("dict[str, Json]", redactor.redact(rest)), **hidden}
+
 
 def revealed(redactor: Redactor, told: Json) -> Json:
     """True values for the caller; placeholders where the vault does not hold them any more."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sopwith.errors import RunBusy
 from sopwith.guard.redact import Redactor
-from sopwith.ir.event import CancelAsked
+from sopwith.ir.event import CancelAsked, RunStarted
+from sopwith.ir.procedure import Input, Procedure
 from sopwith.log.port import Log
 from sopwith.run.heart import Heart
 from sopwith.run.inbox import send
@@ -31,7 +33,7 @@ class Stopping:
     log: Log
     heart: Heart
     clock: Clock
-    redactor: Callable[[str], Redactor]
+    redactor: Callable[[str, Mapping[str, Input], RunStarted], Redactor]
 
     async def stop(self, run: str, by: str, why: str | None) -> bool:
         """See that nobody drives the run; whether its driver had to be told.
@@ -41,22 +43,23 @@ class Stopping:
         deadline = time.monotonic() + STOP_SECONDS
         told: str | None = None
         while True:
-            _, state = await read_state(self.log, run)
+            events, state = await read_state(self.log, run)
             driver = holder(state, self.clock())
             if state.outcome is not None or driver is None:
                 return told is not None
             if driver != told:  # another one may have taken it meanwhile
-                await self._tell(state, by, why)
+                await self._tell(events[0].body, state, by, why)
                 told = driver
             elif time.monotonic() > deadline:
                 raise RunBusy(run, driver)
             await asyncio.sleep(POLL_SECONDS)
 
-    async def _tell(self, state: State, by: str, why: str | None) -> None:
+    async def _tell(self, started: RunStarted, state: State, by: str, why: str | None) -> None:
         ours = self.heart.driver_of(state.run)
         if ours is not None:
             ours.cancel(by, why)
             return
-        redactor = self.redactor(state.run)
+        procedure = Procedure.from_data(json.loads(await self.log.blob(started.procedure)))
+        redactor = self.redactor(state.run, procedure.inputs, started)
         safe = redactor.redact_reply(by), None if why is None else redactor.redact_reply(why)
         await send(self.log, state.run, state.task, CancelAsked(by=safe[0], why=safe[1]), self.clock())
