@@ -42,9 +42,7 @@ def read() -> bool:
 async def test_who_takes_a_run_over_is_not_written_in_clear_and_still_known() -> None:
     who, log, vault = "张三 13800138000", MemoryLog(), MemoryVault()
     rules = RedactRules(names=("张三",))
-    engine = Engine(
-        BAD, [bad, read], log=log, vault=vault, policy=Policy(allow_writes=["*"]), redact=rules
-    )
+    engine = Engine(BAD, [bad, read], log=log, vault=vault, policy=Policy(allow_writes=["*"]), redact=rules)
     assert (await engine.run("x", run_id="r")).status == "escalated"
     await engine.take_over("r", by=who, why=who)
     with pytest.raises(UserError, match="has taken the run over"):
