@@ -216,6 +216,16 @@ def settle(usage: Usage, child: Usage, reserved: Budget) -> Usage:
     return usage + child
 
 
+def within_all(usage: Usage, seconds: float, more: Budget) -> Budget:
+    """The limits of all that may be used by one that has used `usage` and may use so much `more`."""
+    found: dict[str, Any] = {}
+    for name in LIMITS:
+        limit = getattr(more, name)
+        if limit is not None:
+            found[name] = limit + (_used(usage, seconds, name) or type(limit)(0))
+    return Budget(**found)
+
+
 def _share(share: Any) -> Decimal:
     part = exact(share)
     if isinstance(part, Decimal) and part.is_finite() and 0 <= part <= 1:

@@ -12,6 +12,8 @@ class BudgetReserved(Body):
     """In the log of an account: a run may use at most `budget`, out of what the principal's `limits` leave.
 
     The account counts for the window from `since` to `until`, in microseconds since 1970. `principal` is redacted.
+    `driver` is in whose name it is reserved. A later one of the same run says who has it now; after a settlement, what
+    the run holds beyond what it has used.
     """
 
     kind: Literal["budget.reserved"] = "budget.reserved"
@@ -21,6 +23,7 @@ class BudgetReserved(Body):
     limits: Budget
     since: int
     until: int
+    driver: str = ""
 
 
 class BudgetSettled(Body):

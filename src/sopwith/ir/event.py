@@ -349,12 +349,14 @@ class LeaseTaken(Body):
     """A driver has the run to itself for `seconds` after each event that it writes; zero gives the run free.
 
     `driver` names the machine, the process and the engine: `machine/pid/start/engine`. A run that waits or has ended
-    is free as well.
+    is free as well. `budget` is what the run may use in all from here on, where that has changed: it had to be reserved
+    once more.
     """
 
     kind: Literal["lease.taken"] = "lease.taken"
     driver: str
     seconds: float
+    budget: Budget | None = None
 
 
 class CancelAsked(Body):

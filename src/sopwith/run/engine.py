@@ -131,7 +131,9 @@ class Engine:
         self._tools_blob = _pinned([])
         self._procedure_blobs: dict[str, _Blob] = {}
         self._redaction = Redaction(self._vault, redact)
-        self._accounts = Accounts(self._log, self._vault, self._redaction, clock, self._budgets.principal)
+        self._accounts = Accounts(
+            self._log, self._vault, self._redaction, clock, self._budgets.principal, self._heart.name
+        )
         self._rules_blob = _pinned(
             {
                 "policy": self._policy.to_data(),
@@ -240,6 +242,9 @@ class Engine:
                 )
             )
             journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS))
+            if account is not None:
+                await journal.flush()
+                await self._renew(journal)
             return await self._drive(driver, [])
         except BaseException:
             await self._accounts.give_back(journal, account)
@@ -359,7 +364,14 @@ class Engine:
         journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS))
         await self._heart.skip(journal.run)
         await self._append_first(journal)
+        await self._renew(journal)
         return await self._drive(driver, stored.events)
+
+    async def _renew(self, journal: Journal) -> None:
+        """Hold what the run may use, once it is in the log that it begins or goes on, and before anything is done."""
+        budget = await self._accounts.renew(journal.state)
+        if budget != journal.state.budget:
+            journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS, budget=budget))
 
     async def _park(self, stored: StoredRun) -> Run:
         """Leave a run waiting, after what a person has said to it."""

@@ -376,6 +376,8 @@ def _wake(state: State, at: int) -> None:
 
 def _lease_taken(state: State, event: Event, body: LeaseTaken) -> None:
     _set(state, lease=Lease(body.driver, body.seconds) if body.seconds else None)
+    if body.budget is not None:
+        _set(state, budget=body.budget)
 
 
 def _cancel_asked(state: State, event: Event, body: CancelAsked) -> None:

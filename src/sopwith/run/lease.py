@@ -41,6 +41,14 @@ def holder(state: State, now: int) -> str | None:
     return lease.driver
 
 
+def may_start(driver: str, at: int, now: int) -> bool:
+    """Whether one that has announced a run `at`, and written nothing since, is believed to start it still at `now`."""
+    machine, pid, start, *_ = (*driver.split("/"), "", "", "")
+    if now - at >= LEASE_SECONDS * 1e6:
+        return False
+    return machine != _machine() or not pid.isdigit() or _lives(int(pid), start)
+
+
 def _is_alive(lease: Lease, state: State, now: int) -> bool:
     machine, pid, start, *_ = (*lease.driver.split("/"), "", "", "")
     if machine != _machine() or not pid.isdigit():
