@@ -87,7 +87,8 @@ def every_kind(run: str, started: RunStarted) -> list[Event]:
 
 
 def _filled(body: type[Body]) -> Body:
-    return body.model_validate(_value(body.model_json_schema(), body.model_json_schema().get("$defs", {})))
+    schema = body.model_json_schema()
+    return body.model_validate_json(json.dumps(_value(schema, schema.get("$defs", {}))))
 
 
 def _value(schema: dict[str, Any], shared: dict[str, Any]) -> Any:
@@ -108,7 +109,7 @@ def _value(schema: dict[str, Any], shared: dict[str, Any]) -> Any:
         case "boolean":
             return True
         case "string":
-            return "word 词"
+            return "0.25" if "pattern" in schema else "word 词"
         case _:
             return {"any": [1, "值"]}
 
