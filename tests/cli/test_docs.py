@@ -38,6 +38,12 @@ def test_every_verb_and_each_of_its_options_is_described(verb: str) -> None:
     assert {option for option in options(verb) if not re.search(rf"`{option}\b", text)} == set()
 
 
+def test_verbs_that_take_a_run_up_have_the_same_options_for_it() -> None:
+    own = {"--answer", "--why", "--to", "--set", "--happened"}
+    takes_up = [options(verb) - own for verb in ("resume", "approve", "deny", "takeover")]
+    assert all(each == takes_up[0] for each in takes_up)
+
+
 def test_every_exit_code_is_described() -> None:
     rows = re.findall(r"^\| (\d+) \| `(\w+)` \| (.*) \|$", section("Exit codes"), re.MULTILINE)
     assert rows == [(str(int(code)), code.name, MEANINGS[code].en) for code in ExitCode]

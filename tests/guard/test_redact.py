@@ -369,25 +369,6 @@ def test_secrets_that_touch_or_overlap_go_as_one() -> None:
     assert one.reveal(redacted) == text
 
 
-def test_a_long_text_of_near_misses_takes_no_time() -> None:
-    for bait in (
-        "13800138000-",
-        "sk-",
-        "a@",
-        "password:",
-        "+1",
-        "1 2 3 4 ",
-        "eyJ",
-        "<a:1",
-        "://a:",
-        "1380013",
-        "1\t\u200b\n",
-        'password="',
-        "password\\\\",
-    ):
-        redactor().redact(bait * (20_000 // len(bait)))
-
-
 def test_rules_of_ones_own_may_look_for_anything() -> None:
     rule = SecretRule("person", re.compile("张三|李四"))
     one = Redactor(MemoryVault(), "r1", [rule])

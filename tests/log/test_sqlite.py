@@ -266,6 +266,7 @@ async def test_a_missing_folder_is_made(tmp_path: Path) -> None:
     log = SqliteLog(tmp_path / "runs" / "日志.db")
     await log.append("r1", [event(1)])
     await log.close()
+    assert (tmp_path / "runs" / "日志.db").is_file()
 
 
 def spoil(path: Path) -> None:

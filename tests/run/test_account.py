@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.run.desk import Shop, desk
+from tests.run.hooked_log import HookedLog
 from tests.run.letter import COST, DRAFT, PRICES, USED, paid
 
 from sopwith import Budget, Engine, SqliteLog, ToolError
@@ -432,22 +433,14 @@ async def test_an_account_that_was_set_back_is_read_from_its_beginning() -> None
     assert await held.reserve("li", "r4", Budget(tokens=16)) == (Budget(tokens=16), name)
 
 
-class _Full(MemoryLog):
+class _Full(HookedLog):
     """A log that has no room for runs while it is `full`."""
 
     full = True
 
-    async def append(
-        self,
-        run: str,
-        events: Sequence[Event],
-        blobs: Mapping[str, bytes] | None = None,
-        *,
-        durable: bool = False,
-    ) -> str:
+    async def before(self, run: str, events: Sequence[Event], *, durable: bool) -> None:
         if self.full and not run.startswith(ACCOUNT):
             raise LogError(Text("the disk is full", "磁盘已满"))
-        return await super().append(run, events, blobs, durable=durable)
 
 
 async def test_a_run_that_cannot_be_written_gives_back_what_it_reserved_and_may_be_tried_again() -> None:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 import pytest
+from tests.run.hooked_log import HookedLog
 from tests.run.letter import DRAFT, PRICES, paid
 from tests.run.test_account import DAY, NOON, ledgers
 
@@ -78,23 +79,15 @@ async def test_a_reservation_without_a_name_is_never_taken() -> None:
     assert (await accounts(log, vault, new_driver(), LATER).reserve("li", "r2", UNLIMITED))[0] == NONE
 
 
-class _Slow(MemoryLog):
+class _Slow(HookedLog):
     """Somebody else reserves before the first event of a run is stored."""
 
     other: Accounts | None = None
 
-    async def append(
-        self,
-        run: str,
-        events: Sequence[Event],
-        blobs: Mapping[str, bytes] | None = None,
-        *,
-        durable: bool = False,
-    ) -> str:
+    async def before(self, run: str, events: Sequence[Event], *, durable: bool) -> None:
         if self.other is not None and not run.startswith(ACCOUNT):
             other, self.other = self.other, None
             assert (await other.reserve("li", "r2", UNLIMITED))[0] == ALL
-        return await super().append(run, events, blobs, durable=durable)
 
 
 async def test_a_run_that_starts_late_does_nothing_where_its_room_was_given_to_another() -> None:

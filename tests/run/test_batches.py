@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from tests.log.stores import started
 from tests.run.desk import Shop, desk
+from tests.run.hooked_log import HookedLog
 
 from sopwith import Engine, Event, MemoryLog, tool
 from sopwith.errors import LogError, Text
@@ -128,7 +129,7 @@ async def test_a_log_that_stays_full_ends_the_run_with_its_error() -> None:
     assert await log.read("r1") == []
 
 
-class HeldLog(MemoryLog):
+class HeldLog(HookedLog):
     """A log whose appends wait until they may, and say which events they have synced."""
 
     def __init__(self) -> None:
@@ -137,19 +138,10 @@ class HeldLog(MemoryLog):
         self.waiting = asyncio.Event()
         self.synced: list[int] = []
 
-    async def append(
-        self,
-        run: str,
-        events: Sequence[Event],
-        blobs: Mapping[str, bytes] | None = None,
-        *,
-        durable: bool = False,
-    ) -> str:
-        """As `Log.append`."""
+    async def before(self, run: str, events: Sequence[Event], *, durable: bool) -> None:
         self.waiting.set()
         await self.free.wait()
         self.synced += [event.seq for event in events if durable]
-        return await super().append(run, events, blobs, durable=durable)
 
 
 async def test_an_intent_is_synced_also_where_a_flush_without_a_sync_is_ahead_of_it() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 from tests.run.desk import ALLOW, REPLIES, Shop, desk
+from tests.run.hooked_log import HookedLog
 
 from sopwith import Engine, MemoryLog, Policy, Rule, UserError, tool
 from sopwith.errors import LogError, Text
+from sopwith.ir.event import Event
 from sopwith.models.scripted import ScriptedModel
 
 TWO_WRITES = """
@@ -140,18 +143,16 @@ async def test_a_run_can_be_cancelled_and_then_has_ended() -> None:
         await engine.cancel("r9")
 
 
-class FullLog(MemoryLog):
+class FullLog(HookedLog):
     """A log whose disk has room for so many events, and takes no batch that goes beyond."""
 
     def __init__(self, room: int) -> None:
         super().__init__()
         self.room = room
 
-    async def append(self, run, events, blobs=None, *, durable=False):  # type: ignore[no-untyped-def]
-        """Append while there is room."""
+    async def before(self, run: str, events: Sequence[Event], *, durable: bool) -> None:
         if events[-1].seq > self.room:
             raise LogError(Text("the disk is full", "磁盘已满"))
-        return await super().append(run, events, blobs, durable=durable)
 
 
 @pytest.mark.parametrize("room", range(0, 37, 3))
@@ -177,3 +178,31 @@ async def test_a_model_that_is_too_slow_ends_the_step_with_an_alert() -> None:
     run = await Engine(text, model=Slow([])).run("go")
     assert run.path == ("a", "c")
     assert next(e.body.code for e in run.events if e.body.kind == "alert.raised") == "timeout.step"
+
+
+async def test_a_write_that_may_have_acted_is_made_known_also_where_its_step_is_out_of_time() -> None:
+    keys: list[str] = []
+
+    @tool(name="depot.pack", effect="write", idempotent=True)
+    async def pack(item: str, *, idempotency_key: str) -> dict[str, bool]:
+        keys.append(idempotency_key)
+        if len(keys) == 1:
+            await asyncio.Event().wait()
+        return {"packed": True}
+
+    text = """
+schema: sopwith/procedure/1
+id: pack
+start: pack
+steps:
+  pack: {tool: depot.pack, with: {item: box}, timeout: 50ms, next: done, on_error: [{otherwise: person}]}
+  done: {end: complete}
+  person: {end: escalate}
+"""
+    run = await Engine(text, tools=[pack], policy=ALLOW_PACK).run("go")
+    assert (run.status, run.state.open) == ("completed", ())
+    assert len(keys) == 2 and len(set(keys)) == 1
+    assert any(event.body.kind == "timeout.passed" for event in run.events)
+
+
+ALLOW_PACK = Policy(allow_writes=["depot.pack"])

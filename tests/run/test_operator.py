@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Sequence
 from subprocess import PIPE
 from typing import Any
 
 import pytest
 from tests.run.bank import Bank, cut_in_payment, escalated, happened, kinds
+from tests.run.hooked_log import HookedLog
 
 from sopwith import MemoryLog, UserError
 from sopwith.errors import LogConflict, RunBusy
@@ -200,44 +202,23 @@ async def begun() -> State:
     return fold_all((await log.read("r1"))[:3])
 
 
+class Taken(HookedLog):
+    """Somebody else takes the run right before its driver stores the intent to pay."""
+
+    async def before(self, run: str, events: Sequence[Event], *, durable: bool) -> None:
+        for at, event in enumerate(events):
+            if event.body.kind == "call.started" and event.step == "pay":
+                taken = LeaseTaken(driver="elsewhere/1/1/x", seconds=LEASE_SECONDS)
+                await self.rival(run, [*events[:at], event._replace(body=taken)])
+
+
 async def test_a_driver_that_has_lost_its_run_never_acts() -> None:
-    """Another one took the run while it was away: its next append is refused, before the payment acts."""
-    bank, log = Bank(happened), MemoryLog()
-    reached, go_on = asyncio.Event(), asyncio.Event()
-
-    class Slow(MemoryLog):
-        async def append(self, run: str, events: Any, blobs: Any = None, *, durable: bool = False) -> str:
-            if durable and not reached.is_set():
-                reached.set()
-                await go_on.wait()
-            return await log.append(run, events, blobs, durable=durable)
-
-        async def read(self, run: str, after: int = 0) -> Any:
-            return await log.read(run, after)
-
-        async def blob(self, digest: str) -> bytes:
-            return await log.blob(digest)
-
-    zombie = asyncio.create_task(bank.engine(Slow()).run("go", run_id="r1"))
-    await reached.wait()
-    events = list(await log.read("r1"))
-    last = events[-1] if events else None
-    assert last is None or last.body.kind != "call.started"
-    other = Event(
-        "r1",
-        "r1",
-        (last.seq if last else 0) + 1,
-        1,
-        "RECEIVE",
-        None,
-        None,
-        LeaseTaken(driver="x", seconds=1.0),
-    )  # type: ignore[arg-type]
-    await log.append("r1", [other])
-    go_on.set()
+    bank, log = Bank(happened), Taken()
     with pytest.raises(LogConflict):
-        await zombie
+        await bank.engine(log).run("go", run_id="r1")
+    assert bank.looks == 1
     assert bank.paid == {}
+    assert holder(fold_all(await log.read("r1")), 0) == "elsewhere/1/1/x"
 
 
 async def test_a_run_is_cancelled_where_it_is_driven() -> None:

@@ -6,16 +6,17 @@ import hashlib
 import hmac
 import json
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
+from tests.run.hooked_log import HookedLog
 
 from sopwith import Engine, MemoryLog, Policy, tool
 from sopwith.errors import LogError, PolicyError, Text
 from sopwith.guard.alert import Alert, Webhook
-from sopwith.ir.event import Event
+from sopwith.ir.event import Event, LeaseTaken
 from sopwith.run.lease import LEASE_SECONDS
 from sopwith.run.watchdog import Watchdog
 
@@ -157,45 +158,42 @@ async def test_a_person_who_is_waited_for_too_long_is_reported_once() -> None:
     assert await dog.look() == []
 
 
+class Raced(HookedLog):
+    """Once it is `raced`, somebody takes the run before anything else is appended."""
+
+    raced = False
+
+    async def before(self, run: str, events: Sequence[Event], *, durable: bool) -> None:
+        if self.raced:
+            taken = LeaseTaken(driver="elsewhere/2/2/y", seconds=LEASE_SECONDS)
+            await self.rival(run, [events[0]._replace(body=taken)])
+
+
 async def test_a_run_that_is_taken_up_meanwhile_raises_nothing() -> None:
-    log = await left_alone(MemoryLog())
-    last = (await log.read("r1"))[-1]
+    log, told = Raced(), list[Alert]()
+    await left_alone(log)
+    log.raced = True
+    now = (await log.read("r1"))[-1].at + int((LEASE_SECONDS + 1) * SECOND)
+    assert await Watchdog(log, [told.append], lambda: now).look() == []
+    assert told == []
+    assert (await log.read("r1"))[-1].body.kind == "lease.taken"
 
-    class Raced(MemoryLog):
-        async def append(self, run: str, events: Any, *rest: Any, **more: Any) -> str:
-            taken = Event("r1", "r1", last.seq + 1, last.at, last.phase, None, None, last.body)
-            await log.append("r1", [taken])
-            return await log.append(run, events, *rest, **more)
 
-        async def read(self, run: str, after: int = 0) -> Any:
-            return await log.read(run, after)
+class Newer(MemoryLog):
+    """A log in which one run cannot be read."""
 
-        async def runs(self, limit: int = 100) -> Any:
-            return await log.runs(limit)
-
-    now = last.at + int((LEASE_SECONDS + 1) * SECOND)
-    assert await Watchdog(Raced(), [], lambda: now).look() == []
+    async def read(self, run: str, after: int = 0) -> Sequence[Event]:
+        if run == "r1":
+            raise LogError(Text("event 4 is of an unknown kind", ""))
+        return await super().read(run, after)
 
 
 async def test_a_run_that_cannot_be_read_hides_no_other() -> None:
-    log = MemoryLog()
+    log = Newer()
     await engine(log).run("go", run_id="r1")
     await engine(log).run("go", run_id="r2")
     last = (await log.read("r2"))[-1].at
-
-    class Newer(MemoryLog):
-        async def append(self, run: str, events: Any, *rest: Any, **more: Any) -> str:
-            return await log.append(run, events, *rest, **more)
-
-        async def read(self, run: str, after: int = 0) -> Any:
-            if run == "r1":
-                raise LogError(Text("event 4 is of an unknown kind", ""))
-            return await log.read(run, after)
-
-        async def runs(self, limit: int = 100) -> Any:
-            return await log.runs(limit)
-
-    found = await Watchdog(Newer(), [], lambda: last + 90 * SECOND, waiting=60).look()
+    found = await Watchdog(log, [], lambda: last + 90 * SECOND, waiting=60).look()
     assert sorted((alert.code, alert.run) for alert in found) == [
         ("run.unreadable", "r1"),
         ("run.waiting", "r2"),

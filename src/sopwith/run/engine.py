@@ -401,6 +401,7 @@ class Engine:
             return self._run(stored.driver, stored.events)
         stored.must_be_open()
         stored.driver.cancel(by, why)
+        await self._append_first(stored.driver.journal)
         return await self._drive(stored.driver, stored.events)
 
     async def _choose(self, name: str | None) -> Procedure:

@@ -65,7 +65,7 @@ def _lives(pid: int, start: str) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass
+        pass  # it lives, and belongs to somebody else
     return str(_start_of(pid) or 0) == start
 
 
