@@ -166,9 +166,8 @@ class Accounts:
         shown = str(redactor.redact(principal))
         while True:
             found = await self._read(name)
-            seq = (
-                found.seq
-            )  # what is granted follows this event, also where others add to the ledger meanwhile
+            # What is granted follows this event, also where others add to the ledger meanwhile.
+            seq = found.seq
             if run in found.held or run in found.settled:
                 raise UserError(
                     Text(f"there is a run '{run}' already", f"已有运行“{run}”"),

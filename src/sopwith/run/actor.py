@@ -18,7 +18,6 @@ from sopwith.run.decision import FailStep, RejectReply
 from sopwith.run.journal import Clock, Journal
 from sopwith.run.late import LateResults
 from sopwith.run.limits import Scope
-from sopwith.run.redaction import outside_error, written_error
 from sopwith.run.state import State
 from sopwith.run.values import Values
 from sopwith.tools.catalogue import Catalogue
@@ -60,27 +59,23 @@ class Actor:
         """Text that may hold placeholders of this run already: they stay, what is new is replaced."""
         return self.around.redactor.redact_reply(text)
 
-    def redact_outside(self, error: ErrorData) -> ErrorData:
-        """A tool's error as it may be written: nothing in it is taken for a placeholder of this run."""
-        return outside_error(self.around.redactor, error)
-
     def principal(self, state: State) -> Principal:
         """Who the run acts for, as policies see it."""
         known = state.principal
         true = str(self.values.true(known.id))
         return known if true == known.id else known.model_copy(update={"id": true})
 
-    def redact_error(self, error: ErrorData) -> ErrorData:
-        """An error as it may be written."""
-        return written_error(self.around.redactor, error)
-
     def reject(self, decision: RejectReply) -> None:
         """Refuse a reply of the model."""
-        self.journal.emit(ReplyRejected(error=self.redact_error(decision.error), final=decision.final))
+        self.journal.emit(ReplyRejected(error=self._own(decision.error), final=decision.final))
 
     def fail_step(self, decision: FailStep) -> None:
         """End the step in an error."""
-        error = self.redact_error(decision.error)
+        error = self._own(decision.error)
         seq = self.journal.emit(StepFailed(error=error))
         if decision.alert:
             self.journal.emit(AlertRaised(code=error.code, message=error.message), seq)
+
+    def _own(self, error: ErrorData) -> ErrorData:
+        """An error of our own as it may be written: what it quotes may hold placeholders of this run."""
+        return self.around.redactor.redact_error(error, mixed=True)

@@ -32,6 +32,7 @@ from sopwith.ir.event import (
     StepFailed,
     ValueStored,
 )
+from sopwith.ir.outcome import OutcomeKind
 from sopwith.ir.tool import ErrorData
 from sopwith.run.actor import Actor
 from sopwith.run.decide import decide
@@ -100,7 +101,8 @@ class Driver(Actor):
             while await self._advance():
                 pass
         except ValueErased as error:
-            self._hand_over(error)
+            # What was to be done with it is a person's to do.
+            self._end("escalated", "erased", error.message.in_(self.book.language))
         except SopwithError:
             raise
         except Exception as error:
@@ -136,28 +138,20 @@ class Driver(Actor):
                 raise
             return True
 
-    def _hand_over(self, error: ValueErased) -> None:
-        """A value that is needed was erased: what was to be done with it is a person's to do."""
-        reason = error.message.in_(self.book.language)
-        found = packet(self.book, self.journal.state)
-        left = found.model_copy(
-            update={"reason": reason, "error": ErrorData(code="erased", message=reason, step=found.step)}
-        )
-        self.journal.emit(AlertRaised(code="outcome.escalated", message=reason))
-        self.journal.emit(RunFinished(outcome=Outcome(kind="escalated", packet=left)))
-
     def _fail(self, error: Exception) -> None:
-        """End the run as failed: something broke that is nobody's decision."""
-        if self.journal.state.outcome is not None:
-            return
-        message = self.redact_mixed(f"{type(error).__name__}: {error}")
+        """Something broke that is nobody's decision."""
+        if self.journal.state.outcome is None:
+            message = self.redact_mixed(f"{type(error).__name__}: {error}")
+            _LOGGER.error("run %s failed: %s", self.journal.run, message)
+            self._end("failed", "internal", message)
+
+    def _end(self, kind: OutcomeKind, code: str, reason: str) -> None:
+        """End the run where no decision does, with an alert and a packet."""
         found = packet(self.book, self.journal.state)
-        broken = found.model_copy(
-            update={"reason": message, "error": ErrorData(code="internal", message=message, step=found.step)}
-        )
-        _LOGGER.error("run %s failed: %s", self.journal.run, message)
-        self.journal.emit(AlertRaised(code="outcome.failed", message=message))
-        self.journal.emit(RunFinished(outcome=Outcome(kind="failed", packet=broken)))
+        error = ErrorData(code=code, message=reason, step=found.step)
+        left = found.model_copy(update={"reason": reason, "error": error})
+        self.journal.emit(AlertRaised(code=f"outcome.{kind}", message=reason))
+        self.journal.emit(RunFinished(outcome=Outcome(kind=kind, packet=left)))
 
 
 async def _enter_phase(driver: Driver, decision: EnterPhase) -> None:

@@ -109,7 +109,7 @@ async def perform_call(actor: Actor, decision: PerformCall) -> None:
     if result.late is not None and cause is not None:
         actor.late.expect(result.late, cause)
     if result.unknown or result.error is not None:
-        told = None if result.error is None else actor.redact_outside(result.error)
+        told = None if result.error is None else actor.around.redactor.redact_error(result.error)
         journal.emit(CallFinished(error=told, unknown=result.unknown, ms=ms), cause)
     else:
         stored = journal.stored(actor.redact(result.value))

@@ -30,6 +30,7 @@ def held_grip(grip: Grip | str | None) -> Grip | None:
 
 
 def document_of(item: ProcedureLike) -> Document:
+    """A procedure with the places of its parts. Raises `ProcedureError` for what cannot be read."""
     if isinstance(item, Document):
         return item
     if isinstance(item, Procedure):
@@ -38,12 +39,14 @@ def document_of(item: ProcedureLike) -> Document:
 
 
 def tool_sources(tools: Sequence[ToolLike]) -> list[ToolSource]:
+    """The sources among `tools`, and one more for its functions. Raises `UserError` for what is no tool."""
     functions = [cast("Callable[..., Any]", item) for item in tools if not hasattr(item, "specs")]
     sources = [cast("ToolSource", item) for item in tools if hasattr(item, "specs")]
     return [*sources, FunctionSource(functions)] if functions else sources
 
 
 def checked_inputs(procedure: Procedure, given: dict[str, Json]) -> dict[str, Json]:
+    """Inputs as they can be stored. Raises `UserError` for one that is not passed, or does not fit its schema."""
     for name, value in given.items():
         item = procedure.inputs.get(name)
         if item is None or item.from_ is not None:

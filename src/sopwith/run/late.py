@@ -9,7 +9,6 @@ from functools import partial
 from sopwith.guard.redact import Redactor
 from sopwith.ir.event import ResultLate
 from sopwith.run.journal import Journal
-from sopwith.run.redaction import outside_error
 from sopwith.tools.port import Late
 
 _LOGGER = logging.getLogger("sopwith")
@@ -49,7 +48,7 @@ class LateResults:
             return
         result = late.result()
         if result.error is not None:
-            body = ResultLate(started=started, error=outside_error(self._redactor, result.error))
+            body = ResultLate(started=started, error=self._redactor.redact_error(result.error))
         else:
             body = ResultLate(started=started, **self._journal.stored(self._redactor.redact(result.value)))
         self._journal.emit(body, started, step)

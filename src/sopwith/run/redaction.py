@@ -17,7 +17,6 @@ from sopwith.guard.redact_rules import RedactRules
 from sopwith.guard.vault import Vault
 from sopwith.ir.event import RunStarted
 from sopwith.ir.procedure import Input
-from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json, canonical
 
 
@@ -66,11 +65,8 @@ def written_text(redactor: Redactor, text: str) -> str:
         value = json.loads(text)
         # Without a "<" it holds no placeholder, and is redacted like anything from outside.
         safe = written(redactor, value) if "<" in text else redactor.redact(value)
-    except (
-        ValueError,
-        RecursionError,
-        ValueRefused,
-    ):  # no JSON, or nested so deep that it is none for anybody
+    except (ValueError, RecursionError, ValueRefused):
+        # No JSON, or nested so deep that it is none for anybody.
         return redactor.redact_reply(text)
     return text if safe is value else json.dumps(safe, ensure_ascii=False)
 
@@ -102,18 +98,3 @@ def _written_object(redactor: Redactor, value: dict[str, Json]) -> dict[str, Jso
         same = same and name == key and safe is item
         kept[name] = safe
     return value if same else kept
-
-
-def written_error(redactor: Redactor, error: ErrorData) -> ErrorData:
-    """An error as it may be written: its code and its message."""
-    code, message = redactor.redact_reply(error.code), redactor.redact_reply(error.message)
-    if code == error.code and message == error.message:
-        return error
-    return error.model_copy(update={"code": code, "message": message})
-
-
-def outside_error(redactor: Redactor, error: ErrorData) -> ErrorData:
-    """A tool's error as it may be written: nothing in it is taken for a placeholder of this run."""
-    return error.model_copy(
-        update={"code": redactor.redact(error.code), "message": redactor.redact(error.message)}
-    )
