@@ -58,7 +58,7 @@ def test_two_people_approve_and_the_run_goes_on(waiting: tuple[Command, str]) ->
 @pytest.mark.parametrize(
     ("by", "says"),
     [
-        ("bob", "'bob' has asked for this, and may not approve it"),
+        ("bob", "'bob' has asked for this or changed it, and may not approve it"),
         ("eve", "'eve' has none of the roles: manager"),
         ("zoe", "the policy does not know 'zoe'"),
     ],

@@ -39,7 +39,7 @@ def test_every_verb_and_each_of_its_options_is_described(verb: str) -> None:
 
 
 def test_verbs_that_take_a_run_up_have_the_same_options_for_it() -> None:
-    own = {"--answer", "--why", "--to", "--set", "--happened"}
+    own = {"--answer", "--why", "--to", "--set", "--happened", "--again"}
     takes_up = [options(verb) - own for verb in ("resume", "approve", "deny", "takeover")]
     assert all(each == takes_up[0] for each in takes_up)
 

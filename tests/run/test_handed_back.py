@@ -191,3 +191,87 @@ steps:
     assert run.status == "escalated"
     assert run.outcome is not None and run.outcome.packet is not None
     assert "the request is empty" in run.outcome.packet.reason
+
+
+LINE = """
+schema: sopwith/procedure/1
+id: line
+start: look
+steps:
+  look: {tool: bank.look, as: found, next: sure}
+  sure: {ask: Are you sure?, returns: {type: boolean}, as: agreed, next: pay}
+  pay: {tool: bank.pay, with: {amount: "${found.amount}"}, as: paid, next: out}
+  out: {end: escalate}
+"""
+
+
+async def parked_behind_the_payment(bank: Bank, log: MemoryLog) -> Engine:
+    """A run that has paid, and escalated at the next step."""
+    engine = Engine(LINE, tools=bank.tools(), log=log, policy=Policy.read(FREELY))
+    await engine.run("go", run_id="r1")
+    assert (await engine.resume("r1", answer=True)).status == "escalated"
+    return engine
+
+
+@pytest.mark.parametrize("to", ["look", "sure"])
+async def test_a_write_that_has_acted_is_not_made_again_from_an_earlier_step(to: str) -> None:
+    bank, log = Bank(), MemoryLog()
+    engine = await parked_behind_the_payment(bank, log)
+    with pytest.raises(UserError, match="would be made again: pay"):
+        await engine.take_over("r1", by="ann", to=to)
+    assert len(bank.paid) == 1
+    behind = await engine.take_over("r1", by="ann", to="pay")
+    assert (behind.status, len(bank.paid)) == ("escalated", 1)
+
+
+async def test_what_is_wanted_again_is_made_again_and_no_step_on_the_way_is_too_often() -> None:
+    bank, log = Bank(), MemoryLog()
+    engine = await parked_behind_the_payment(bank, log)
+    again = await engine.take_over("r1", by="ann", to="sure", again=True)
+    assert again.status == "suspended"
+    done = await engine.resume("r1", answer=True)
+    assert done.outcome is not None and done.outcome.packet is not None
+    assert done.outcome.packet.error is None
+    assert len(bank.paid) == 2
+
+
+async def test_a_write_whose_check_failed_has_acted() -> None:
+    bank, log = Bank(), MemoryLog()
+    text = LINE.replace("as: paid,", "as: paid, verify: paid.receipt == '',")
+    engine = Engine(text, tools=bank.tools(), log=log, policy=Policy.read(FREELY))
+    await engine.run("go", run_id="r1")
+    assert (await engine.resume("r1", answer=True)).status == "escalated"
+    with pytest.raises(UserError, match="has acted: it is not made again"):
+        await engine.take_over("r1", by="ann", to="pay")
+    assert len(bank.paid) == 1
+
+
+FOUR_EYES = """
+rules:
+  - {id: leave, verdict: ask, tool: bank.pay, approval: {four_eyes: true}}
+"""
+
+
+PARKED = """
+schema: sopwith/procedure/1
+id: parked
+start: look
+steps:
+  look: {tool: bank.look, as: found, next: [{to: pay, when: found.amount > 100.0}, {otherwise: out}]}
+  pay: {tool: bank.pay, with: {amount: "${found.amount}"}, as: paid, next: out}
+  out: {end: escalate}
+"""
+
+
+async def test_whoever_set_a_value_may_not_approve_what_is_called_with_it() -> None:
+    bank, log = Bank(), MemoryLog()
+    engine = Engine(PARKED, tools=bank.tools(), log=log, policy=Policy.read(FOUR_EYES))
+    await engine.run("go", run_id="r1", principal="li")
+    waits = await engine.take_over("r1", by="ann", to="pay", values={"found": {"amount": 9.0}})
+    assert waits.status == "suspended"
+    with pytest.raises(UserError, match="changed it"):
+        await engine.approve("r1", by="ann")
+    with pytest.raises(UserError, match="may not approve"):
+        await engine.approve("r1", by="li")
+    await engine.approve("r1", by="bob")
+    assert list(bank.paid.values()) == [9.0]

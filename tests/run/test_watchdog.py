@@ -193,7 +193,9 @@ async def test_a_run_that_cannot_be_read_hides_no_other() -> None:
     await engine(log).run("go", run_id="r1")
     await engine(log).run("go", run_id="r2")
     last = (await log.read("r2"))[-1].at
-    found = await Watchdog(log, [], lambda: last + 90 * SECOND, waiting=60).look()
+    dog = Watchdog(log, [], lambda: last + 90 * SECOND, waiting=60)
+    found = await dog.look()
+    assert await dog.look() == []
     assert sorted((alert.code, alert.run) for alert in found) == [
         ("run.unreadable", "r1"),
         ("run.waiting", "r2"),

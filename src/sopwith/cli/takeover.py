@@ -47,6 +47,9 @@ def takeover(
         Literal["yes", "no"] | None,
         typer.Option("--happened", help="Whether the open writes have acted. 未知的写操作是否已执行"),
     ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Make writes that have acted once more. 再次执行已执行的写操作")
+    ] = False,
     why: Annotated[str | None, typer.Option("--why", metavar="TEXT", help="The reason. 原因")] = None,
     by: By = None,
     reveal: Reveal = False,
@@ -69,7 +72,7 @@ def takeover(
 
     async def act(engine: Engine, session: Session, state: State, events: list[Event]) -> Run:
         return await engine.take_over(
-            session.run_id, by=session.who, to=to, values=given, happened=known, why=why
+            session.run_id, by=session.who, to=to, values=given, happened=known, again=again, why=why
         )
 
     options = Options(model, data, tools or None, mcp, policy, prices)

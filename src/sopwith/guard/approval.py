@@ -41,8 +41,10 @@ def person(policy: Policy, by: Principal | str, roles: Collection[str] = ()) -> 
     return Principal(id=by, roles=policy.people.get(by, ()))
 
 
-def hold_to(terms: Terms, who: Principal, requester: str, earlier: Iterable[str], *, agrees: bool) -> None:
-    """Raise `UserError` where `who` may not give this answer to a request of `requester`.
+def hold_to(
+    terms: Terms, who: Principal, authors: Iterable[str], earlier: Iterable[str], *, agrees: bool
+) -> None:
+    """Raise `UserError` where `who` may not give this answer. `authors` have asked for the call, or had a hand in it.
 
     `earlier` are those who have agreed before. To refuse takes the role alone.
     """
@@ -54,10 +56,11 @@ def hold_to(terms: Terms, who: Principal, requester: str, earlier: Iterable[str]
         )
     if not agrees:
         return
-    if terms.four_eyes and same_person(who.id, requester):
+    if terms.four_eyes and any(same_person(who.id, name) for name in authors):
         raise UserError(
             Text(
-                f"'{who.id}' has asked for this, and may not approve it", f"“{who.id}”是申请人，不能自己批准"
+                f"'{who.id}' has asked for this or changed it, and may not approve it",
+                f"“{who.id}”是申请人或修改人，不能自己批准",
             ),
             Text("let somebody else answer: four eyes are wanted", "需要四眼原则，请由他人批准"),
         )

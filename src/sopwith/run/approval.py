@@ -45,11 +45,12 @@ def _voter(driver: Actor, by: Principal | str, *, agrees: bool) -> Principal:
         return who
     terms = cursor.terms
     try:
-        requester = driver.principal(state).id if agrees and terms.four_eyes else ""
+        makers = (state.principal.id, *state.operators) if agrees and terms.four_eyes else ()
+        authors = [str(driver.values.true(name)) for name in makers]
         earlier = [str(driver.values.true(vote.by)) for vote in cursor.votes] if agrees else []
     except ValueErased as error:
         raise UserError(_FORGOTTEN, _refuse_it(state.run)) from error
-    hold_to(terms, who, requester, earlier, agrees=agrees)
+    hold_to(terms, who, authors, earlier, agrees=agrees)
     return who
 
 

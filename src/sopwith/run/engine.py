@@ -319,12 +319,14 @@ class Engine:
         to: str | None = None,
         values: Mapping[str, Json] | None = None,
         happened: bool | None = None,
+        again: bool = False,
         why: str | None = None,
     ) -> Run:
         """`by` takes over a run that has escalated or failed, and hands it back at the step `to`, where that is given.
 
         `values` are set with the name of `by` on them; `happened` says whether the writes with an unknown outcome have
-        acted. Raises `UserError` for a run that cannot be taken over, and for values and steps that do not fit.
+        acted. A write that has acted is made again only with `again`. Raises `UserError` for a run that cannot be taken
+        over, and for values and steps that do not fit.
         """
         stored = await open_run(self._log, run, self._driver, self._catalogue)
         stored.must_be_free(self._clock())
@@ -337,7 +339,7 @@ class Engine:
         set_values(driver, by, values or {})
         if to is None:
             return await self._park(stored)
-        hand_back(driver, by, to)
+        hand_back(driver, by, to, again=again)
         return await self._go_on(stored, by)
 
     async def _stored(self, run: str) -> StoredRun:

@@ -46,7 +46,7 @@ from sopwith.ir.event import (
     TimeoutPassed,
     ValueStored,
 )
-from sopwith.ir.tool import ErrorData
+from sopwith.ir.tool import Effect, ErrorData
 from sopwith.models.port import ModelReply
 from sopwith.run.state import Cursor, Exchange, Lease, Reference, State, Stored, Visited
 
@@ -293,6 +293,8 @@ def _finished_call(state: State, event: Event, body: CallFinished) -> None:
         _bind(state, event, body)
         if state.cursor is not None and state.cursor.unknown:
             _close(state, _latest(state))
+        if state.cursor is not None and state.cursor.effect is not Effect.READ and not body.stubbed:
+            _set(state, written=state.written | {_step(event)})
         _cursor(state, started=None, unknown=False, error=None, done=True, stubbed=body.stubbed)
 
 
@@ -312,7 +314,7 @@ def _reconciled(state: State, event: Event, body: CallReconciled) -> None:
     if body.by is None and body.happened:
         return  # `call.finished` follows, with its result
     if body.by is not None and body.happened:
-        _set(state, acted=(*state.acted, _step(event)))
+        _set(state, written=state.written | {_step(event)})
     if cursor is not None and cursor.unknown and body.started == _latest(state):
         _cursor(state, unknown=False)
     _close(state, body.started)
@@ -321,6 +323,8 @@ def _reconciled(state: State, event: Event, body: CallReconciled) -> None:
 def _value_stored(state: State, event: Event, body: ValueStored) -> None:
     _exchange(state)
     _bind(state, event, body)
+    if body.who is not None:
+        _set(state, operators=(*state.operators, body.who))
     sure = state.cursor.confidence if state.cursor else None
     _cursor(state, value_confidence=sure, reply=None, rejections=(), answer=None, done=True, stubbed=False)
 
@@ -433,10 +437,10 @@ def _handed_back(state: State, event: Event, body: RunHandedBack) -> None:
         error=None,
         cursor=None,
         taken_by=None,
-        acted=(),
         done_at=body.to if body.done else None,
         entered_by=Visited(body.to, 1, "person", body.by),
-        forgiven=_with(state.forgiven, body.to, state.visits.get(body.to, 0)),
+        forgiven=state.visits,
+        operators=(*state.operators, body.by),
     )
 
 

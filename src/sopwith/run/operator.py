@@ -88,8 +88,11 @@ def say_happened(actor: Actor, by: str, happened: bool) -> None:
         actor.journal.emit(body, write.started, write.step)
 
 
-def hand_back(actor: Actor, by: str, to: str) -> None:
-    """The run goes on at the step `to`."""
+def hand_back(actor: Actor, by: str, to: str, *, again: bool) -> None:
+    """The run goes on at the step `to`: behind it, where its write has acted. With `again` such writes are made anew.
+
+    Raises `UserError` where a write that has acted would be made again, and that was not said.
+    """
     state, nodes = actor.journal.state, actor.book.machine.nodes
     if to not in nodes:
         listed = ", ".join(nodes)
@@ -107,7 +110,8 @@ def hand_back(actor: Actor, by: str, to: str) -> None:
                 "请核实后说明：--happened yes 或 --happened no",
             ),
         )
-    node, done = nodes[to], to in state.acted
+    node = nodes[to]
+    done = to in state.written and not again and node.kind != "free"
     if done and node.writes not in state.values:
         raise UserError(
             Text(
@@ -115,8 +119,21 @@ def hand_back(actor: Actor, by: str, to: str) -> None:
                 f"步骤“{to}”的写操作已执行，不会再次执行",
             ),
             Text(
-                f"say what it gave, and the run goes on behind it: --set {node.writes}=VALUE",
-                f"请说明其结果，运行将从该步骤之后继续：--set {node.writes}=值",
+                f"say what it gave, and the run goes on behind it: --set {node.writes}=VALUE; or say --again",
+                f"请说明其结果，运行将从该步骤之后继续：--set {node.writes}=值；若要重新执行：--again",
+            ),
+        )
+    repeated = [] if again else sorted(_ahead(nodes, to, behind=done) & state.written)
+    if repeated:
+        listed = ", ".join(repeated)
+        raise UserError(
+            Text(
+                f"writes that have acted lie ahead of '{to}', and would be made again: {listed}",
+                f"“{to}”之后会再次执行已执行过的写操作：{listed}",
+            ),
+            Text(
+                f"hand it back at '{repeated[0]}', and it goes on behind it; or say --again",
+                f"请交还到“{repeated[0]}”，运行将从其后继续；或用 --again 明确要求重做",
             ),
         )
     missing = [name for name in _names_used(node) if name not in state.values]
@@ -132,6 +149,18 @@ def hand_back(actor: Actor, by: str, to: str) -> None:
             ),
         )
     actor.journal.emit(RunHandedBack(by=_written(actor, by), to=to, done=done))
+
+
+def _ahead(nodes: Mapping[str, Node], to: str, *, behind: bool) -> set[str]:
+    """The steps that a run may come to from `to`, itself included unless it goes on `behind` it."""
+    seen: set[str] = set()
+    left = [edge.edge.to for edge in (*nodes[to].edges, *nodes[to].on_error)] if behind else [to]
+    while left:
+        step = left.pop()
+        if step not in seen:
+            seen.add(step)
+            left += [edge.edge.to for edge in (*nodes[step].edges, *nodes[step].on_error)]
+    return seen
 
 
 def _written(actor: Actor, by: str) -> str:

@@ -212,8 +212,10 @@ class State(_Changed):
     """Who wants the run to end, and why."""
     taken_by: str | None = None
     """The person who has taken the run over."""
-    acted: tuple[str, ...] = ()
-    """Steps whose writes have acted, as that person says."""
+    written: frozenset[str] = frozenset()
+    """Steps whose writes have acted: they came back, or a person says so."""
+    operators: tuple[str, ...] = ()
+    """Who has set a value, or sent the run on: what is called then is of their making too."""
     done_at: str | None = None
     """The step that the run was handed back to, where its own work has been done."""
     forgiven: Mapping[str, int] = field(default_factory=dict[str, Any])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from sopwith.errors import LogConflict, SopwithError, Text
 from sopwith.guard.alert import Alert, AlertSink
@@ -49,7 +50,7 @@ class Watchdog:
             try:
                 raised += await self._look_at(row.run)
             except SopwithError as error:  # damaged, or of a newer version
-                raised.append(self._unreadable(row, error))
+                raised += await self._unreadable(row, error)
         return raised
 
     async def _look_at(self, run: str) -> list[Alert]:
@@ -67,12 +68,17 @@ class Watchdog:
                 raised.append(alert)
         return raised
 
-    def _unreadable(self, row: RunRow, error: SopwithError) -> Alert:
-        """An alert for a run that nobody can read, and so is not written into it."""
-        message = error.message.en
-        alert = Alert(row.run, row.task, row.procedure_id, None, self._clock(), "run.unreadable", message)
+    async def _unreadable(self, row: RunRow, error: SopwithError) -> list[Alert]:
+        """An alert for a run that nobody can read; it is written into its inbox."""
+        body = AlertRaised(code="run.unreadable", message=error.message.en)
+        with suppress(SopwithError):  # what cannot be written is told again
+            told = await messages(self._log, row.run)
+            if any(isinstance(m.body, AlertRaised) and m.body.code == body.code for m in told):
+                return []
+            await send(self._log, row.run, row.task, body, self._clock())
+        alert = Alert(row.run, row.task, row.procedure_id, None, self._clock(), body.code, body.message)
         tell(self._sinks, alert)
-        return alert
+        return [alert]
 
     async def _wrong(self, events: Sequence[Event], state: State, now: int) -> Iterator[tuple[str, str]]:
         language = state.language
