@@ -18,6 +18,14 @@ from sopwith.ir.account import BudgetReserved, BudgetSettled
 from sopwith.ir.approval import Terms
 from sopwith.ir.body import Body
 from sopwith.ir.outcome import Outcome
+from sopwith.ir.person import (
+    CancelAsked,
+    FeedbackGiven,
+    HumanAnswered,
+    HumanAsked,
+    RunHandedBack,
+    RunTakenOver,
+)
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.upcast import UPCASTERS, VERSION_MEMBER, marked, unmarked, upcast
 from sopwith.ir.usage import UNLIMITED, Budget, Money, Usage
@@ -286,38 +294,6 @@ class StepFailed(Body):
     error: ErrorData
 
 
-class HumanAsked(Body):
-    """A person is asked: for an answer (`ask`), or for leave to call (`approval`).
-
-    For leave: the keyed hash of the arguments, the rule that asks, and its terms; `expires_at` is in µs since 1970.
-    """
-
-    kind: Literal["human.asked"] = "human.asked"
-    question: str
-    what: Literal["ask", "approval"] = "ask"
-    answer_schema: dict[str, Json] | None = None
-    arguments: str | None = None
-    rule: str | None = None
-    roles: tuple[str, ...] = ()
-    count: int = 1
-    four_eyes: bool = False
-    expires_at: int | None = None
-
-
-class HumanAnswered(Body):
-    """A person's answer, who gave it, with which roles, and why (where they said so).
-
-    `named`: only the name was given, and the roles are those that the policy had for it.
-    """
-
-    kind: Literal["human.answered"] = "human.answered"
-    answer: Json
-    by: str
-    roles: tuple[str, ...] = ()
-    named: bool = False
-    why: str | None = None
-
-
 class TimeoutPassed(Body):
     """A step, a phase or the run has outlasted its limit (in seconds)."""
 
@@ -359,14 +335,6 @@ class LeaseTaken(Body):
     budget: Budget | None = None
 
 
-class CancelAsked(Body):
-    """Somebody wants the run to end. Whoever drives it ends it as cancelled before it does anything else."""
-
-    kind: Literal["cancel.asked"] = "cancel.asked"
-    by: str
-    why: str | None = None
-
-
 class RunSuspended(Body):
     """The run waits for a person, a time or an event; no driver is needed and the clock stands still."""
 
@@ -391,35 +359,6 @@ class RunFinished(Body):
 
     kind: Literal["run.finished"] = "run.finished"
     outcome: Outcome
-
-
-class RunTakenOver(Body):
-    """A person has taken over a run that had escalated or failed: it has no outcome any more, and waits for them."""
-
-    kind: Literal["run.taken_over"] = "run.taken_over"
-    by: str
-    why: str | None = None
-
-
-class RunHandedBack(Body):
-    """The person who had taken the run over gives it back: it goes on at the step `to`.
-
-    `done`: that step's own work has been done, and its name has a value; only its check and the way on are left.
-    """
-
-    kind: Literal["run.handed_back"] = "run.handed_back"
-    by: str
-    to: str
-    done: bool = False
-
-
-class FeedbackGiven(Body):
-    """Somebody's verdict on a run; may follow its end."""
-
-    kind: Literal["feedback.given"] = "feedback.given"
-    good: bool
-    why: str | None = None
-    by: str
 
 
 BODIES: tuple[type[Body], ...] = (

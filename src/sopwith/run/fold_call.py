@@ -1,0 +1,101 @@
+"""The state after events of calls."""
+
+from __future__ import annotations
+
+from sopwith.ir.approval import NO_TERMS
+from sopwith.ir.event import Body, CallFinished, CallJudged, CallProposed, CallReconciled, CallStarted, Event
+from sopwith.ir.tool import Effect
+from sopwith.run.state import State
+from sopwith.run.state_change import (
+    NOT_APPROVED,
+    Fold,
+    bind,
+    change,
+    change_cursor,
+    close_exchange,
+    close_write,
+    latest_write,
+    lose_call,
+    step_of,
+)
+
+
+def _proposed(state: State, event: Event, body: CallProposed) -> None:
+    close_exchange(state)
+    change_cursor(
+        state,
+        tool=body.tool,
+        arguments=body.arguments,
+        reply=None,
+        rejections=(),
+        verdict=None,
+        **NOT_APPROVED,
+        started=None,
+        key=None,
+        attempt=0,
+        lost=0,
+        error=None,
+        done=False,
+    )
+
+
+def _judged(state: State, event: Event, body: CallJudged) -> None:
+    terms = body.terms or NO_TERMS
+    change_cursor(state, verdict=body.verdict, rule=body.rule, judged=body.arguments, terms=terms)
+    if body.void is not None:
+        change_cursor(state, **NOT_APPROVED)
+
+
+def _started(state: State, event: Event, body: CallStarted) -> None:
+    change(state, calls=state.calls + 1)
+    if state.cursor is not None and state.cursor.unknown:
+        # Made again with the same key: its outcome is open anew, and counted as a started call.
+        close_write(state, latest_write(state))
+    change_cursor(
+        state,
+        started=event.seq,
+        effect=body.effect,
+        key=body.key,
+        attempt=body.attempt,
+        unknown=False,
+        unsure=False,
+        error=None,
+    )
+
+
+def _finished_call(state: State, event: Event, body: CallFinished) -> None:
+    if body.unknown:
+        lose_call(state, body.error)
+    elif body.error is not None:
+        change_cursor(state, started=None, error=body.error)
+    else:
+        bind(state, event, body)
+        if state.cursor is not None and state.cursor.unknown:
+            close_write(state, latest_write(state))
+        if state.cursor is not None and state.cursor.effect is not Effect.READ and not body.stubbed:
+            change(state, written=state.written | {step_of(event)})
+        change_cursor(state, started=None, unknown=False, error=None, done=True, stubbed=body.stubbed)
+
+
+def _reconciled(state: State, event: Event, body: CallReconciled) -> None:
+    """What is known now. A call that did not act is an error where one is known, else it may be made again."""
+    cursor = state.cursor
+    if body.happened is None:
+        change_cursor(state, unsure=True)
+        return
+    if body.by is None and body.happened:
+        return  # `call.finished` follows, with its result
+    if body.by is not None and body.happened:
+        change(state, written=state.written | {step_of(event)})
+    if cursor is not None and cursor.unknown and body.started == latest_write(state):
+        change_cursor(state, unknown=False)
+    close_write(state, body.started)
+
+
+FOLDS: dict[type[Body], Fold] = {
+    CallProposed: _proposed,
+    CallJudged: _judged,
+    CallStarted: _started,
+    CallFinished: _finished_call,
+    CallReconciled: _reconciled,
+}

@@ -1,0 +1,91 @@
+"""Changes to a state that `fold` has just copied, and nobody else has seen yet: what several kinds of events do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sopwith.ir.event import Body, CallFinished, Event, ValueStored
+from sopwith.ir.tool import ErrorData
+from sopwith.run.state import Exchange, Reference, State, Stored
+
+Fold = Callable[[State, Event, Any], None]
+"""Fills in the state after an event of one kind."""
+
+NOT_APPROVED: dict[str, Any] = {"approved": None, "votes": (), "expires_at": None}
+
+
+def added(mapping: Mapping[str, Any], key: str, value: Any) -> Mapping[str, Any]:
+    """A copy of `mapping` with one more entry."""
+    return {**mapping, key: value}
+
+
+def change(state: State, **fields: Any) -> None:
+    """Fill in a state that `fold` has just copied, and nobody else has seen yet."""
+    state.__dict__.update(fields)
+
+
+def change_cursor(state: State, **fields: Any) -> None:
+    """The same for the cursor, where there is one."""
+    if state.cursor is not None:
+        state.__dict__["cursor"] = state.cursor.changed(**fields)
+
+
+def unchanged(state: State, event: Event, body: Body) -> None:
+    """For events that tell something and change nothing."""
+
+
+def step_of(event: Event) -> str:
+    """The id of the step that an event belongs to, without its visit."""
+    return (event.step or "").partition("#")[0]
+
+
+def forget(state: State, step: str) -> None:
+    """Unset the names that `step` wrote."""
+    owners = state.owners
+    change(state, values={name: value for name, value in state.values.items() if owners.get(name) != step})
+
+
+def close_exchange(state: State) -> None:
+    """Close the open exchange of a transcript with the reply at hand."""
+    reply = state.cursor.reply if state.cursor else None
+    if state.tail is not None and reply is not None:
+        said = reply.text
+        if reply.name is not None:  # the provider gave the name apart: a transcript says both
+            said = f'{{"name": {json.dumps(reply.name, ensure_ascii=False)}, "arguments": {said}}}'
+        change(state, transcript=(*state.transcript, Exchange(state.tail, said)), tail=None)
+
+
+def bind(state: State, event: Event, body: CallFinished | ValueStored) -> None:
+    """Give a name the value that the event carries."""
+    if body.name is not None:
+        stored: Stored = body.value if body.blob is None else Reference(body.blob, body.size or 0, body.value)
+        change(
+            state,
+            values=added(state.values, body.name, stored),
+            owners=added(state.owners, body.name, step_of(event)),
+        )
+
+
+def wake(state: State, at: int) -> None:
+    """The run does not wait any more: the time that it has waited does not count."""
+    if state.suspended_at is not None:
+        change(state, waited=state.waited + max(0, at - state.suspended_at), suspended_at=None)
+
+
+def latest_write(state: State) -> int | None:
+    """The open write of the step at hand."""
+    return state.open[-1].started if state.open else None
+
+
+def close_write(state: State, started: int | None) -> None:
+    """The write that was started there is not open any more."""
+    change(state, open=tuple(write for write in state.open if write.started != started))
+
+
+def lose_call(state: State, why: ErrorData | None = None) -> None:
+    """The call at hand may have acted: nobody knows. `why` is what is known."""
+    if state.acting is not None:
+        change(state, open=(*state.open, state.acting))
+    change_cursor(state, started=None, unknown=True, error=why)
