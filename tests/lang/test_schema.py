@@ -8,7 +8,8 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from sopwith.ir.procedure import Procedure, Step
+from sopwith.ir.procedure import Grip, Procedure, Step
+from sopwith.lang import refused
 from sopwith.lang.fields import EDGE, PROCEDURE, STEP
 from sopwith.lang.problem import Problems
 from sopwith.lang.schema import procedure_schema, schema_text
@@ -30,7 +31,9 @@ def test_the_published_schema_is_current() -> None:
 def test_every_key_of_the_form_is_in_the_schema_and_in_the_types() -> None:
     schema = procedure_schema()
     assert list(schema["properties"]) == list(PROCEDURE)
-    assert list(schema["definitions"]["step"]["properties"]) == list(STEP)
+    assert list(schema["definitions"]["step"]["properties"]) == [
+        k for k in STEP if k not in refused.STEP_KEYS
+    ]
     assert list(schema["definitions"]["edge"]["properties"]) == list(EDGE)
     assert {f.alias or name for name, f in Step.model_fields.items()} == {"id", *STEP}
     assert {f.alias or name for name, f in Procedure.model_fields.items()} == set(PROCEDURE)
@@ -40,6 +43,14 @@ def test_it_uses_only_what_editors_read() -> None:
     text = schema_text()
     assert json.loads(text)["$schema"] == "http://json-schema.org/draft-07/schema#"
     assert not {"$defs", "unevaluatedProperties", "prefixItems", "dependentRequired"} & set(text.split('"'))
+
+
+def test_it_offers_nothing_that_the_check_refuses() -> None:
+    schema = procedure_schema()
+    step = schema["definitions"]["step"]["properties"]
+    assert not refused.STEP_KEYS.keys() & step.keys()
+    for grip in (schema["properties"]["grip"], step["grip"]):
+        assert set(grip["enum"]) == set(Grip) - refused.GRIPS.keys()
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.parent.name)

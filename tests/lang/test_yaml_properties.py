@@ -4,6 +4,7 @@ comments."""
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import jsonschema_rs
 from hypothesis import given
@@ -12,6 +13,7 @@ from tests.lang.strategies import ANY_TEXT, FEW, JSON, SETTINGS, WORDS, procedur
 
 from sopwith.errors import ProcedureError
 from sopwith.ir.procedure import Procedure
+from sopwith.lang import refused
 from sopwith.lang.problem import Problems
 from sopwith.lang.scalar import spell_scalar
 from sopwith.lang.schema import procedure_schema
@@ -30,7 +32,20 @@ def test_what_is_written_is_read_as_the_same_procedure(procedure: Procedure) -> 
     assert read.digest() == procedure.digest()
     assert json.dumps(read.to_data()) == json.dumps(procedure.to_data()), "the order of keys is kept"
     assert format_yaml(text) == text
-    assert list(EDITOR.iter_errors(read_tree(text, Problems("")).value)) == []
+    assert list(EDITOR.iter_errors(runnable(read_tree(text, Problems("")).value))) == []
+
+
+def runnable(value: Any) -> Any:
+    """A procedure's data without what this version refuses, which the editor's schema leaves out."""
+
+    def kept(part: dict[str, Any]) -> dict[str, Any]:
+        return {
+            k: v
+            for k, v in part.items()
+            if k not in refused.STEP_KEYS and not (k == "grip" and v in refused.GRIPS)
+        }
+
+    return {**kept(value), "steps": {name: kept(step) for name, step in value["steps"].items()}}
 
 
 @st.composite

@@ -1,6 +1,6 @@
 """The JSON Schema of the YAML form, for editors: completion, hover texts and squiggles. Draft-07 keywords
-only, since that is what YAML editors read. `check` says much more; a file that an editor accepts may
-still have problems."""
+only, since that is what YAML editors read. What this version refuses is left out, so that no editor offers it. `check`
+says much more; a file that an editor accepts may still have problems."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import cast
 from sopwith.errors import Text
 from sopwith.ir.procedure import SCHEMA, Grip
 from sopwith.ir.value import Json
+from sopwith.lang import refused
 from sopwith.lang.key_words import EDGE_KEYS, PROCEDURE_KEYS, STEP_KEYS
 
 IDENTIFIER = "^[A-Za-z_][A-Za-z0-9_]*$"
@@ -25,7 +26,7 @@ _DURATION: _Schema = {
         {"type": "number", "exclusiveMinimum": 0},
     ]
 }
-_GRIP: _Schema = {"enum": [str(grip) for grip in Grip]}
+_GRIP: _Schema = {"enum": [str(grip) for grip in Grip if grip not in refused.GRIPS]}
 _WAYS: _Schema = {
     "anyOf": [_NAME, {"type": "array", "items": {"$ref": "#/definitions/edge"}}],
 }
@@ -141,4 +142,4 @@ def _step() -> dict[str, _Schema]:
         "end": {"enum": ["complete", "escalate"]},
         "result": _DATA,
     }
-    return {**words, **rest}
+    return {key: one for key, one in {**words, **rest}.items() if key not in refused.STEP_KEYS}
