@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 from tests.models.endpoint_server import Answer, calls, says, serve
+from tests.models.messages_server import held, uses
+from tests.models.messages_server import says as speaks
 from tests.models.real_model import KEY, llama_server, real_model_file
 
+from sopwith.models.anthropic import AnthropicModel
 from sopwith.models.local import LocalModel
 from sopwith.models.openai_compatible import OpenAIModel
 from sopwith.models.port import Action, Model, ModelReply, ModelRequest, Prompt, Turn
@@ -108,6 +111,18 @@ def answer(body: dict[str, Any]) -> Answer:
     return calls(("submit_leave", '{"kind": "annual", "days": 3}'), usage=usage)
 
 
+def message(body: dict[str, Any]) -> Answer:
+    """As Anthropic answers: with tools where it is held to them."""
+    if body["messages"][-1]["content"] == LONG.prompt.tail:
+        time.sleep(2)
+    choice = body.get("tool_choice", {"type": "none"})["type"]
+    if choice == "none":
+        return speaks("B" if body["messages"][-1]["content"].startswith("A. ") else "您好😀！")
+    if choice == "any":
+        return uses(("search", {"query": "打印机"}))
+    return uses(("submit_leave", {"kind": "annual", "days": 3}))
+
+
 @pytest.fixture(scope="module")
 def local() -> Iterator[Model]:
     model = LocalModel(real_model_file(), context=2048)
@@ -124,6 +139,7 @@ def llama() -> Iterator[str]:
 MODELS = [
     "scripted",
     "endpoint",
+    "messages",
     pytest.param("local", marks=pytest.mark.slow),
     pytest.param("llama: auto", marks=pytest.mark.slow),
     pytest.param("llama: json_schema", marks=pytest.mark.slow),
@@ -139,6 +155,11 @@ async def model(request: pytest.FixtureRequest) -> AsyncIterator[Model]:
             connected = OpenAIModel("m", base_url=endpoint.url)
             yield connected
             await connected.close()
+    elif request.param == "messages":
+        with serve(held(message)) as endpoint:
+            claude = AnthropicModel("m", base_url=endpoint.url.removesuffix("/v1"), api_key="k")
+            yield claude
+            await claude.close()
     elif request.param == "local":
         yield request.getfixturevalue("local")
     else:
@@ -209,6 +230,11 @@ async def test_calls_side_by_side_do_not_mix(model: Model):
 
 
 async def test_closing_twice_is_harmless():
-    for model in (ScriptedModel([]), OpenAIModel("m", base_url="http://127.0.0.1:9/v1")):
+    closed = "http://127.0.0.1:9"
+    for model in (
+        ScriptedModel([]),
+        OpenAIModel("m", base_url=closed),
+        AnthropicModel("m", base_url=closed, api_key="k"),
+    ):
         await model.close()
         await model.close()

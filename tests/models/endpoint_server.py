@@ -60,6 +60,8 @@ class EndpointServer:
         self._answers = answers
         self.bodies: list[dict[str, Any]] = []
         self.raw: list[bytes] = []
+        self.paths: list[str] = []
+        self.headers: list[dict[str, str]] = []
         self.url = ""
 
     def answer(self, raw: bytes) -> Answer:
@@ -77,6 +79,8 @@ def serve(answers: list[Answer] | Callable[[dict[str, Any]], Answer]) -> Iterato
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
+            endpoint.paths.append(self.path)
+            endpoint.headers.append({name.lower(): value for name, value in self.headers.items()})
             status, body = endpoint.answer(self.rfile.read(int(self.headers["Content-Length"])))
             data = body.encode() if isinstance(body, str) else json.dumps(body, ensure_ascii=False).encode()
             kind = "text/html" if isinstance(body, str) else "application/json"

@@ -35,7 +35,7 @@ verb = new_verb()
 PYTHON = (3, 11)
 SQLITE = (3, 35)
 FREE_BYTES = 1_000_000_000
-EXTRAS = {"local": "xllamacpp", "openai": "openai", "mcp": "mcp"}
+EXTRAS = {"local": "xllamacpp", "openai": "openai", "anthropic": "anthropic", "mcp": "mcp"}
 
 
 @dataclass(frozen=True, slots=True)

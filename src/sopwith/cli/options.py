@@ -24,7 +24,11 @@ PriceFile = Annotated[
 ]
 ModelSpec = Annotated[
     str | None,
-    typer.Option("--model", metavar="SPEC", help="local, local:FILE.gguf, openai:NAME, scripted:FILE. 模型"),
+    typer.Option(
+        "--model",
+        metavar="SPEC",
+        help="local, local:FILE.gguf, openai:NAME, anthropic:NAME, scripted:FILE.jsonl",
+    ),
 ]
 RequestText = Annotated[str | None, typer.Option("--request", metavar="TEXT", help="What is asked for. 请求")]
 RequestFile = Annotated[

@@ -53,7 +53,10 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
     {
         "model": Setting(
             "text",
-            Text("the model: local, openai:NAME, a GGUF file …", "模型：local、openai:NAME、GGUF 文件等"),
+            Text(
+                "the model: local, openai:NAME, anthropic:NAME …",
+                "模型：local、openai:NAME、anthropic:NAME 等",
+            ),
         ),
         "data": Setting(
             "path", Text("the folder of the event log, vault and key", "事件日志、保险库与密钥所在目录")

@@ -6,13 +6,16 @@ import os
 import re
 
 from sopwith.errors import Text, UserError
+from sopwith.models.anthropic import AnthropicModel
 from sopwith.models.catalogue import DEFAULT, find
 from sopwith.models.local import LocalModel
 from sopwith.models.openai_compatible import OpenAIModel
 from sopwith.models.port import Model
 
 _AT_URL = re.compile(r"(.+?)@(https?://.+)")  # a model's own name may hold an @
-FORMS = "local, local:NAME, local:PATH.gguf, openai:MODEL, openai:MODEL@URL"
+FORMS = (
+    "local, local:NAME, local:PATH.gguf, openai:MODEL, openai:MODEL@URL, anthropic:MODEL, anthropic:MODEL@URL"
+)
 
 
 def connect(spec: str) -> Model:
@@ -21,18 +24,21 @@ def connect(spec: str) -> Model:
     - `local`, `local:NAME`, `local:PATH`: a GGUF file on this machine, by its known name or its path;
     - `openai:MODEL`: an OpenAI-compatible endpoint; its URL is `SOPWITH_BASE_URL`, else `OPENAI_BASE_URL`,
       else OpenAI's own; its key is `SOPWITH_API_KEY`, else `OPENAI_API_KEY`;
-    - `openai:MODEL@URL`: the same at `URL`.
+    - `openai:MODEL@URL`: the same at `URL`;
+    - `anthropic:MODEL`, `anthropic:MODEL@URL`: Anthropic's Messages API, at Anthropic or at `URL` (without `/v1`); its
+      key is `ANTHROPIC_API_KEY`.
 
     Raises `UserError` for anything else, `ModelFileError` when a local file is not there.
     """
     kind, _, rest = spec.strip().partition(":")
     if kind == "local":
         return LocalModel(find(rest.strip() or DEFAULT))
-    if kind == "openai" and rest.strip():
+    if kind in ("openai", "anthropic") and rest.strip():
         there = _AT_URL.fullmatch(rest.strip())
-        if there is not None:
-            return OpenAIModel(there[1], base_url=there[2])
-        return OpenAIModel(rest.strip(), base_url=_environment("SOPWITH_BASE_URL", "OPENAI_BASE_URL"))
+        name, url = (rest.strip(), None) if there is None else (there[1], there[2])
+        if kind == "anthropic":
+            return AnthropicModel(name, base_url=url)
+        return OpenAIModel(name, base_url=url or _environment("SOPWITH_BASE_URL", "OPENAI_BASE_URL"))
     raise UserError(
         Text(f"{spec!r} does not name a model", f"{spec!r} 不是有效的模型写法"),
         Text(f"the forms are {FORMS}", f"可用写法：{FORMS}"),

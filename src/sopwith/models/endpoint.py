@@ -9,7 +9,8 @@ from sopwith.ir.value import Json
 from sopwith.models.chat import legal_actions, letters, messages
 from sopwith.models.constraint import reply_schema
 from sopwith.models.failure import is_too_long, what_it_said
-from sopwith.models.port import Action, ModelRequest
+from sopwith.models.port import ModelRequest
+from sopwith.models.tool_block import parameters_of
 
 Level = Literal["tools", "json_schema", "text"]
 
@@ -108,38 +109,25 @@ class Endpoint:
 def _ask_by_tool(request: ModelRequest, body: dict[str, Any]) -> frozenset[str]:
     """Put the whole tool block into `body`, the same in every request, and choose by `tool_choice`."""
     legal = legal_actions(request)
-    wrapped = frozenset(action.name for action in request.actions if not _is_object(action.schema))
-    body["tools"] = [_tool(action, action.name in wrapped) for action in request.actions]
+    wrapped: set[str] = set()
+    tools: list[dict[str, Json]] = []
+    for action in request.actions:
+        parameters, is_wrapped = parameters_of(action)
+        if is_wrapped:
+            wrapped.add(action.name)
+        function: dict[str, Json] = {
+            "name": action.name,
+            "description": action.description,
+            "parameters": parameters,
+        }
+        tools.append({"type": "function", "function": function})
+    body["tools"] = tools
     body["parallel_tool_calls"] = False
     if len(legal) == 1:
         body["tool_choice"] = {"type": "function", "function": {"name": legal[0].name}}
     else:
         body["tool_choice"] = "required"
-    return wrapped
-
-
-def _tool(action: Action, wrapped: bool) -> dict[str, Json]:
-    parameters: dict[str, Json] = {k: v for k, v in action.schema.items() if k != "$schema"}
-    if wrapped:
-        definitions = {key: parameters.pop(key) for key in ("$defs", "definitions") if key in parameters}
-        parameters = {
-            "type": "object",
-            "properties": {"value": parameters},
-            "required": ["value"],
-            **definitions,
-        }
-    elif "properties" not in parameters:
-        parameters = {"type": "object", "properties": {}, **parameters}
-    function: dict[str, Json] = {
-        "name": action.name,
-        "description": action.description,
-        "parameters": parameters,
-    }
-    return {"type": "function", "function": function}
-
-
-def _is_object(schema: dict[str, Json]) -> bool:
-    return schema.get("type") == "object" or ("type" not in schema and "properties" in schema)
+    return frozenset(wrapped)
 
 
 def _choice_schema(options: str) -> dict[str, Json]:

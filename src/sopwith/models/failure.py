@@ -8,7 +8,15 @@ from sopwith.errors import ModelError, Text
 from sopwith.ir.cut import cut
 
 _LONGEST = 300
-_TOO_LONG = ("context_length", "context length", "context size", "context window", "exceed_context")
+_PAYMENT_REQUIRED = 402
+_TOO_LONG = (
+    "context_length",
+    "context length",
+    "context size",
+    "context window",
+    "exceed_context",
+    "prompt is too long",
+)
 
 _REMEDIES = {
     "url": Text(
@@ -18,6 +26,13 @@ _REMEDIES = {
     "key": Text(
         "check the key in SOPWITH_API_KEY or OPENAI_API_KEY",
         "请检查 SOPWITH_API_KEY 或 OPENAI_API_KEY 中的密钥",
+    ),
+    "anthropic key": Text("check the key in ANTHROPIC_API_KEY", "请检查 ANTHROPIC_API_KEY 中的密钥"),
+    "base url": Text(
+        "check the URL (without /v1); the server must be running", "请检查 URL（不带 /v1）；服务须在运行"
+    ),
+    "refusal": Text(
+        "change what the step asks, or give the step another model", "请修改该步骤的要求，或为其换用其他模型"
     ),
     "model": Text(
         "check the model's name; the endpoint does not know it", "请检查模型名称；该接口没有此模型"
@@ -48,35 +63,45 @@ def is_too_long(said: str) -> bool:
 
 
 def what_it_said(error: Any) -> str:
-    """The endpoint's own words in an error of the SDK."""
+    """The endpoint's own words in an error of an SDK."""
     body = getattr(error, "body", None)
-    if isinstance(body, dict) and isinstance(said := cast("dict[str, Any]", body).get("message"), str):
-        return said
+    if isinstance(body, dict):
+        told = cast("dict[str, Any]", body)
+        inner = told.get("error")
+        if isinstance(inner, dict):
+            told = cast("dict[str, Any]", inner)
+        if isinstance(said := told.get("message"), str):
+            return said
     return str(getattr(error, "message", error)).strip() or type(error).__name__
 
 
-def model_error(openai: Any, error: Any, model: str) -> ModelError:
-    """The SDK's `error` as a `ModelError`: unreachable, refused, unknown, too long, busy."""
+def model_error(sdk: Any, error: Any, model: str, *, key: str = "key", url: str = "url") -> ModelError:
+    """An error of `sdk` (`openai`, `anthropic`) as a `ModelError`: unreachable, refused, unknown, too long, busy.
+
+    `key` and `url` name the remedies for a wrong key and a wrong URL.
+    """
     said = what_it_said(error)
     said = cut(said, _LONGEST)
     if is_too_long(said) or getattr(error, "code", None) == "context_length_exceeded":
         return context_exceeded(model, None, None)
-    if isinstance(error, openai.APIConnectionError):
+    if isinstance(error, sdk.APIConnectionError):
         cause = f" ({error.__cause__})" if error.__cause__ else ""
         return ModelError(
             Text(f"{model} cannot be reached: {said}{cause}", f"无法连接 {model}：{said}{cause}"),
-            remedy("url"),
+            remedy(url),
         )
+    status = getattr(error, "status_code", None)
     kinds = (
-        (openai.AuthenticationError, "key"),
-        (openai.PermissionDeniedError, "key"),
-        (openai.NotFoundError, "model"),
-        (openai.RateLimitError, "limit"),
-        (openai.InternalServerError, "later"),
-        (openai.APIResponseValidationError, "url"),
+        (sdk.AuthenticationError, key),
+        (sdk.PermissionDeniedError, key),
+        (sdk.NotFoundError, "model"),
+        (sdk.RateLimitError, "limit"),
+        (sdk.InternalServerError, "later"),
+        (sdk.APIResponseValidationError, url),
     )
     kind = next((name for type_, name in kinds if isinstance(error, type_)), "request")
-    status = getattr(error, "status_code", None)
+    if status == _PAYMENT_REQUIRED:
+        kind = "limit"
     number = f" {status}" if status else ""
     return ModelError(
         Text(f"{model} answered with error{number}: {said}", f"{model} 返回错误{number}：{said}"),

@@ -10,6 +10,7 @@ from sopwith.ir.coerce import parse_json
 from sopwith.ir.usage import Usage
 from sopwith.models.endpoint import Way
 from sopwith.models.port import ModelReply, ModelRequest
+from sopwith.models.tool_block import unwrapped
 
 Finish = Literal["stop", "length", "tool_calls", "other"]
 
@@ -46,7 +47,7 @@ def _call(calls: list[Any], request: ModelRequest, way: Way) -> tuple[str, str, 
     chosen = next((i for i, (name, _) in enumerate(named) if name in request.legal), 0)
     name, text = named[chosen]
     if name in way.wrapped:
-        text = _unwrapped(text)
+        text = unwrapped(text)
     return name, text, tuple(other for i, (other, _) in enumerate(named) if i != chosen)
 
 
@@ -60,16 +61,6 @@ def _arguments(call: Any) -> str:
     if given is None:
         return ""
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-
-
-def _unwrapped(text: str) -> str:
-    try:
-        value = parse_json(text)
-    except ValueError:
-        return text
-    if isinstance(value, dict) and list(cast("dict[str, Any]", value)) == ["value"]:
-        return json.dumps(value["value"], ensure_ascii=False)
-    return text
 
 
 def _choice(text: str, choice: Any, options: str) -> tuple[str, float | None, tuple[float, ...]]:
