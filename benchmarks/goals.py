@@ -52,4 +52,13 @@ GOALS: dict[str, Goal] = {
     "fuzz_crashes": NONE,
     "refused_arguments_called": NONE,
     "silent_empty_arguments": NONE,
+    "roundtrip_losses": NONE,
+    "crashes": NONE,
+    "unsound": NONE,
+    "procedures_run": Goal(at_least=2_000),
+    "rules_missed": NONE,
+    "rules_blurred": NONE,
+    "check_ms_1000_steps": Goal(at_most=500),
+    "compile_ms_1000_steps": Goal(at_most=500),
+    "check_growth_10x": Goal(at_most=13),
 }

@@ -49,17 +49,18 @@ def _differences(whole: Json, part: Json, path: str) -> Iterator[str]:
 
 
 def sayable(procedure: Procedure) -> Procedure:
-    """The part of `procedure` that Routine text can say."""
+    """The part of `procedure` that Routine text can say, with its steps in the order of the text."""
     steps = {name: _sayable_step(step, procedure) for name, step in procedure.steps.items()}
     lines = (" ".join(line.split()) for line in procedure.description.splitlines())
-    return Procedure(
+    said = Procedure(
         id=procedure.id,
         name=" ".join(procedure.name.split()),
         description="\n".join(line for line in lines if line),
-        inputs=inputs_used(steps.values()),
         start=procedure.start,
         steps=steps,
     )
+    ordered = {name: steps[name] for name in _Writer(said).order()}
+    return said.model_copy(update={"steps": ordered, "inputs": inputs_used(ordered.values())})
 
 
 def _sayable_step(step: Step, procedure: Procedure) -> Step:
@@ -131,6 +132,10 @@ class _Writer:
             taken.add(step.id)
             todo.extend(reversed(self._arms(step, number)))
         return found
+
+    def order(self) -> list[str]:
+        """The steps by their ids, as they are written."""
+        return [self.step_at[line.number] for line in self.lines() if not line.way]
 
     def _line(self, step: Step, number: str, condition: Condition | None) -> Line:
         return Line(

@@ -1,0 +1,246 @@
+"""The language, held against procedures that are made by chance, from fixed seeds.
+
+`roundtrip_losses`: each of 2,000 procedures is written as YAML, and what Routine text can say of it in English and in
+Chinese, and read again: another content hash, or another text when it is written once more, is a loss. What the form
+refuses to write, because it would be read as something else, is `routine_refused`; of procedures with plain words,
+nothing may be.
+
+`crashes`: 10,000 damaged files of every form are read, and where they can be, checked and written; anything but a
+refusal that says where is a crash.
+
+`unsound`: 2,000 procedures that `check` passes are run by the real engine, with tools, a model, people and a policy
+that answer by chance, rightly and wrongly; `benchmarks/soundness.py` says which runs are unsound. One procedure in ten
+is decided anew at every prefix of its logs. A tenth of the expressions of half the procedures are wrong on purpose, so
+that `check` has something to find (`refused_by_check`).
+
+`rules_missed`: for every code of `check`, procedures without errors are broken in exactly this rule: either the code
+is not reported, or (`rules_blurred`) other errors are reported beside it.
+
+`check_ms_1000_steps` and the other times are of a procedure of 1,000 steps, 200 of which branch, with nothing
+remembered from before; `check_growth_10x` is what ten times as many steps cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+
+from benchmarks.broken import BREAKS, IMPLIED, TOOLS, broken
+from benchmarks.chance import Chance
+from benchmarks.files import FORMS, crash, losses, sample
+from benchmarks.generated import Generated, ToolPlan, generate, library
+from benchmarks.measure import Measure, options, publish, rate, result
+from benchmarks.sizes import TOOLS as LONG_TOOLS
+from benchmarks.sizes import long_procedure
+from benchmarks.soundness import Tally, exercise, passes
+from sopwith.errors import ProcedureError
+from sopwith.expr.expression import parse
+from sopwith.ir.diagnostic import Severity
+from sopwith.ir.procedure import Procedure
+from sopwith.ir.tool import ToolSpec
+from sopwith.lang.check import check
+from sopwith.lang.compile import compile_procedure
+from sopwith.lang.document import Document
+from sopwith.lang.yaml import read_yaml, write_yaml
+
+SEED = 20261130
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is done."""
+
+    trips: int
+    files: int
+    sound: int
+    broken: int
+    steps: int
+    repeats: int
+
+
+FULL = Size(trips=2_000, files=10_000, sound=2_000, broken=20, steps=1_000, repeats=7)
+QUICK = Size(trips=40, files=200, sound=15, broken=1, steps=50, repeats=1)
+
+
+def tools() -> tuple[ToolPlan, ...]:
+    """The tools that all procedures draw from."""
+    return library(Random(SEED))
+
+
+def drawn(what: str, i: int, *, wild: float = 0.0, plain: bool = False) -> Generated:
+    """The `i`-th procedure for the purpose `what`."""
+    rng = Random(f"{SEED} {what} {i}")
+    return generate(rng, _LIBRARY, size=rng.randint(3, 24), wild=wild, plain=plain)
+
+
+_LIBRARY = tools()
+
+
+def round_trips(count: int) -> tuple[list[Measure], dict[str, list[str]], list[str]]:
+    """The measures, the texts that were written in each form, and what was lost."""
+    texts: dict[str, list[str]] = {form.name: [] for form in FORMS}
+    lost: list[str] = []
+    trips = refused = 0
+    for i in range(count):
+        plain = i % 2 == 0
+        procedure = drawn("trip", i, wild=0.05, plain=plain).procedure
+        for form in FORMS:
+            trips += 1
+            try:
+                what = losses(procedure, form)
+                texts[form.name].append(form.write(form.say(procedure)))
+            except ProcedureError as error:
+                refused += not plain
+                what = f"{form.name}: plain words are refused: {error.message.en}" if plain else None
+            if what is not None:
+                lost.append(f"procedure {i}: {what}")
+    measures = [
+        Measure("roundtrip_losses", len(lost), "trips", trips),
+        rate("routine_refused", refused, trips - count - (count + 1) // 2 * 2),
+    ]
+    return measures, texts, lost
+
+
+def damaged_files(count: int, texts: dict[str, list[str]]) -> tuple[list[Measure], list[str]]:
+    """The measure, and what crashed."""
+    found: list[str] = []
+    for i in range(count):
+        form = FORMS[i % len(FORMS)]
+        text = sample(Random(f"{SEED} file {i}"), texts[form.name])
+        what = crash(text, form)
+        if what is not None:
+            found.append(f"file {i} ({form.name}): {what}")
+    return [Measure("crashes", len(found), "files", count)], found
+
+
+async def sound_runs(count: int) -> tuple[list[Measure], Tally]:
+    """Run procedures until `count` of them have passed the check."""
+    tally, i, refused = Tally(), 0, 0
+    while tally.count["procedures"] < count:
+        generated = drawn("sound", i, wild=0.1 if i % 2 else 0.0)
+        i += 1
+        if await passes(generated):
+            await exercise(tally, generated, i - 1, prefixes=i % 10 == 0)
+        else:
+            refused += 1
+    seen = tally.count
+    measures = [
+        Measure("unsound", len(tally.unsound), "runs", seen["runs"]),
+        Measure("procedures_run", count, "procedures", count),
+        rate("refused_by_check", refused, i),
+        rate("steps_exercised", seen["steps exercised"], tally.steps),
+        rate("edges_exercised", seen["edges exercised"], tally.edges),
+    ]
+    for name in sorted(seen):
+        group, _, one = name.partition(" ")
+        if group in ("step", "edge", "failure", "outcome") and one:
+            measures.append(Measure(f"{group}_{one}", seen[name], "times", seen["runs"]))
+    return measures, tally
+
+
+async def broken_rules(each: int) -> tuple[list[Measure], list[str]]:
+    """Break each rule in `each` procedures."""
+    source = Chance(Random(0)).functions(_LIBRARY)
+    specs: dict[str, ToolSpec] = {spec.name: spec for spec in await source.specs()} | TOOLS
+    missed, blurred = [], []
+    for code in sorted(BREAKS):
+        for i in range(each):
+            procedure = broken(code, drawn("sound", i * 2).procedure, Random(f"{SEED} {code} {i}"))
+            found = check(Document(procedure, {}, "p", ""), specs)
+            if all(one.code != code for one in found):
+                missed.append(f"{code} in procedure {i} is missed")
+            errors = {one.code for one in found if one.severity is Severity.ERROR}
+            if other := errors - {code} - IMPLIED.get(code, frozenset()):
+                blurred.append(f"{code} in procedure {i} is reported with {', '.join(sorted(other))}")
+    n = len(BREAKS) * each
+    measures = [
+        Measure("rules_missed", len(missed), "procedures", n),
+        Measure("rules_blurred", len(blurred), "procedures", n),
+    ]
+    return measures, [*missed, *blurred]
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Milliseconds of `work`, with nothing remembered from before."""
+    parse.cache_clear()
+    gc.collect()
+    began = time.perf_counter()
+    work()
+    return (time.perf_counter() - began) * 1000
+
+
+def costs(size: Size) -> list[Measure]:
+    """What a long procedure costs; the long and the ten times longer one in turns."""
+    short, long = long_procedure(size.steps), long_procedure(size.steps * 10)
+    text = write_yaml(short)
+    works: dict[str, Callable[[], object]] = {
+        "check": lambda: _check(short),
+        "check_long": lambda: _check(long),
+        "compile": lambda: compile_procedure(short, LONG_TOOLS),
+        "compile_long": lambda: compile_procedure(long, LONG_TOOLS),
+        "read": lambda: read_yaml(text),
+        "write": lambda: write_yaml(short),
+    }
+    took: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(size.repeats):
+        for name, work in works.items():
+            took[name].append(timed(work))
+    ms = {name: statistics.median(values) for name, values in took.items()}
+    measures = [
+        Measure(f"{name}_ms_1000_steps", round(ms[name], 1), "ms", size.repeats)
+        for name in ("check", "compile", "read", "write")
+    ]
+    for name in ("check", "compile"):
+        growth = round(ms[f"{name}_long"] / ms[name], 2)
+        measures.append(Measure(f"{name}_growth_10x", growth, "times", size.repeats))
+    return measures
+
+
+def _check(procedure: Procedure) -> None:
+    found = check(Document(procedure, {}, "p", ""), LONG_TOOLS)
+    if found:
+        raise ValueError(found[0].render())
+
+
+async def measured(size: Size) -> tuple[list[Measure], list[str]]:
+    """All measures, and what was found wrong."""
+    times = costs(size)
+    trips, texts, lost = round_trips(size.trips)
+    files, crashed = damaged_files(size.files, texts)
+    runs, tally = await sound_runs(size.sound)
+    rules, wrong = await broken_rules(size.broken)
+    return [*trips, *files, *runs, *rules, *times], [*lost, *crashed, *tally.unsound, *wrong]
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the engine's warnings: they are what is provoked here."""
+    logger = logging.getLogger("sopwith")
+    usual = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(usual)
+
+
+def main() -> None:
+    """Draw, measure and publish; what was found wrong is shown."""
+    given = options(__doc__ or "")
+    with quiet():
+        measures, wrong = asyncio.run(measured(QUICK if given.quick else FULL))
+    for what in wrong[:40]:
+        sys.stderr.write(f"{what}\n")
+    publish(result("language", measures), given)
+
+
+if __name__ == "__main__":
+    main()

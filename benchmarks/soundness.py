@@ -1,0 +1,237 @@
+"""Whether procedures that `check` passes hold in real runs.
+
+A run is **unsound** when it shows what a check without errors rules out:
+
+- an expression fails on anything but an empty list of choices, which only a run can know: an unknown name, a name
+  without a value, a field that is missing, operands that do not fit, a condition that is not true or false;
+- a step is left with no edge to take (`no_edge`);
+- a call whose arguments are bound, or the output, lacks something that its schema requires;
+- the run goes round more often than the bounds of its steps allow: each is entered `visits` times, once more to fail,
+  and once more to escalate;
+- it ends as failed (an exception that is nobody's decision), cancelled or exhausted (nothing is limited here), or the
+  engine raises;
+- at some prefix of its log, `decide` raises, or decides nothing though the run waits for nobody.
+
+It is sound to escalate, to be denied, to fail on a tool's error or on a model that never says anything legal: those
+are ends that the procedure has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from benchmarks.chance import Chance
+from benchmarks.generated import Generated
+from benchmarks.values import instance
+from sopwith import Engine, MemoryLog
+from sopwith.ir.diagnostic import Severity
+from sopwith.ir.event import CheckRan, EdgeTaken, Event, HumanAsked, StepEntered, StepFailed
+from sopwith.lang.check import check
+from sopwith.lang.compile import compile_procedure
+from sopwith.lang.document import Document
+from sopwith.lang.machine import Machine
+from sopwith.models.scripted import ScriptedModel
+from sopwith.run.asking import EMPTY_ENUM
+from sopwith.run.book import Book
+from sopwith.run.decide import decide
+from sopwith.run.decision import Wait
+from sopwith.run.fold import begin, fold
+from sopwith.run.run import Run
+from sopwith.run.state import State
+from sopwith.run.values import Values
+
+FAULTS = (0.0, 0.05, 0.15, 0.4)
+"""The share of calls and replies that go wrong, for the runs of one procedure in turn."""
+
+_MISSING = ("is missing", "缺少")
+_EXPRESSION = (EMPTY_ENUM.en, EMPTY_ENUM.zh)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was run, and what was found."""
+
+    count: Counter[str] = field(default_factory=Counter[str])
+    unsound: list[str] = field(default_factory=list[str])
+    steps: int = 0
+    """Steps of the procedures that were run."""
+    edges: int = 0
+
+    def fault(self, seed: int, run: int, what: str) -> None:
+        """One run that was not sound."""
+        self.unsound.append(f"seed {seed} run {run}: {what}")
+
+
+def document(generated: Generated) -> Document:
+    """A procedure without a text."""
+    return Document(generated.procedure, {}, generated.procedure.id, "")
+
+
+async def passes(generated: Generated) -> bool:
+    """Whether `check` finds no error in it, its tools known."""
+    source = Chance(Random(0)).functions(generated.tools)
+    specs = {spec.name: spec for spec in await source.specs()}
+    found = check(document(generated), specs)
+    return not any(one.severity is Severity.ERROR for one in found)
+
+
+async def exercise(
+    tally: Tally, generated: Generated, seed: int, faults: Sequence[float] = FAULTS, *, prefixes: bool = False
+) -> None:
+    """Run one procedure once for each share of faults; with `prefixes`, decide at every prefix of each log."""
+    seen: set[str] = set()
+    gone: set[tuple[str, str]] = set()
+    for number, share in enumerate(faults):
+        chance = Chance(Random(f"{seed} {number}"))
+        chance.faults = share
+        trial = _Trial(generated, chance)
+        try:
+            run, machine = await trial.run()
+        except _Endless:
+            tally.fault(seed, number, "it goes round without end")
+            continue
+        except Exception as error:
+            tally.fault(seed, number, f"{type(error).__name__}: {error}")
+            continue
+        for what in [*faults_of(run), *(trial.undecided(run, machine) if prefixes else ())]:
+            tally.fault(seed, number, what)
+        _count(tally, run, machine, seen, gone)
+    procedure = generated.procedure
+    tally.count["procedures"] += 1
+    tally.steps += len(procedure.steps)
+    tally.edges += sum(len({e.to for e in (*s.next, *s.on_error)}) for s in procedure.steps.values())
+    tally.count["steps exercised"] += len(seen)
+    tally.count["edges exercised"] += len(gone)
+
+
+class _Endless(Exception):
+    """The run goes round more often than its bounds allow."""
+
+
+class _Trial:
+    """One run of a procedure among tools, a model and people that answer by chance."""
+
+    def __init__(self, generated: Generated, chance: Chance) -> None:
+        self.generated = generated
+        self.chance = chance
+        self.entered = 0
+        self.endless = False
+        self.blobs: dict[str, bytes] = {}
+
+    async def run(self) -> tuple[Run, Machine]:
+        """The run, ended, and the machine that it ran on."""
+        procedure, chance = self.generated.procedure, self.chance
+        source = chance.functions(self.generated.tools)
+        specs = {spec.name: spec for spec in await source.specs()}
+        machine = compile_procedure(procedure, specs)
+        most = sum(node.visits + 2 for node in machine.nodes.values())
+        given = {n: instance(chance.rng, i.schema_) for n, i in procedure.inputs.items() if i.from_ is None}
+        policy = chance.policy(self.generated.tools)
+        model = ScriptedModel(chance.reply)
+        task: asyncio.Task[Any] | None = asyncio.current_task()
+
+        def watch(event: Event, state: State) -> None:
+            self.entered += isinstance(event.body, StepEntered)
+            if self.entered > most and not self.endless and task is not None:
+                self.endless = True
+                task.cancel()
+
+        async with Engine(
+            document(self.generated), tools=[source], model=model, policy=policy, log=MemoryLog()
+        ) as engine:
+            engine.subscribe(watch)
+            try:
+                run = await engine.run("两天年假, please", inputs=given, principal="u1")
+                while run.outcome is None:
+                    run = await self._answered(engine, run)
+            except asyncio.CancelledError:
+                if not self.endless or task is None:
+                    raise
+                task.uncancel()
+                raise _Endless from None
+            await self._keep(engine, run.events)
+        return run, machine
+
+    async def _answered(self, engine: Engine, run: Run) -> Run:
+        asked = next(e.body for e in reversed(run.events) if isinstance(e.body, HumanAsked))
+        if asked.what == "approval":
+            said = self.chance.rng.random() < 0.7
+            return await (engine.approve if said else engine.deny)(run.id, by="boss")
+        answer = self.chance.answer(asked.answer_schema or {"type": "string"})
+        return await engine.resume(run.id, answer=answer, answered=True, by="u1")
+
+    async def _keep(self, engine: Engine, events: Iterable[Event]) -> None:
+        for event in events:
+            name = getattr(event.body, "blob", None)
+            if name:
+                self.blobs[name] = await engine.log.blob(name)
+
+    def undecided(self, run: Run, machine: Machine) -> Iterable[str]:
+        """The prefixes of the log at which `decide` raises, or waits for nobody."""
+        book, state = Book(machine), begin(run.events[0])
+        values = Values(self.blobs.__getitem__, lambda value: value)
+        for event in run.events[1:]:
+            try:
+                decision = decide(book, state, values)
+            except Exception as error:
+                yield f"decide raises before event {event.seq}: {type(error).__name__}: {error}"
+                return
+            if isinstance(decision, Wait) and state.suspended_at is None:
+                yield f"nothing is decided before event {event.seq}"
+            state = fold(state, event)
+
+
+def faults_of(run: Run) -> Iterable[str]:
+    """What of an ended run is unsound."""
+    kind = "none" if run.outcome is None else run.outcome.kind
+    if kind in ("none", "failed", "cancelled", "exhausted"):
+        why = run.outcome.packet.reason if run.outcome and run.outcome.packet else ""
+        yield f"it ends as {kind}: {why}"
+    by_model = False
+    for event in run.events:
+        body = event.body
+        if body.kind in ("model.replied", "step.entered"):
+            by_model = body.kind == "model.replied"
+        if isinstance(body, StepFailed) and _is_unsound(body, by_model):
+            yield f"{event.step}: {body.error.code}: {body.error.message}"
+        if isinstance(body, CheckRan) and not body.ok and _lacks(body):
+            yield f"{body.scope}: {body.why}"
+
+
+def _lacks(body: CheckRan) -> bool:
+    why = body.why or ""
+    return (body.scope == "procedure" and why != "") or any(word in why for word in _MISSING)
+
+
+def _is_unsound(body: StepFailed, by_model: bool) -> bool:
+    error = body.error
+    if error.code == "expression":
+        return not error.message.endswith(_EXPRESSION)
+    if error.code == "invalid_arguments" and not by_model:
+        return any(word in error.message for word in _MISSING)
+    return error.code == "no_edge"
+
+
+def _count(tally: Tally, run: Run, machine: Machine, seen: set[str], gone: set[tuple[str, str]]) -> None:
+    tally.count["runs"] += 1
+    tally.count["events"] += len(run.events)
+    tally.count[f"outcome {run.outcome.kind if run.outcome else 'none'}"] += 1
+    for event in run.events:
+        body, at = event.body, (event.step or "").partition("#")[0]
+        if isinstance(body, StepEntered) and at in machine.nodes:
+            seen.add(at)
+            tally.count["steps"] += 1
+            tally.count[f"step {machine.nodes[at].kind}"] += 1
+        elif isinstance(body, EdgeTaken):
+            gone.add((at, body.to))
+            tally.count["edges"] += 1
+            tally.count[f"edge {body.by}"] += 1
+        elif isinstance(body, StepFailed):
+            tally.count[f"failure {body.error.code}"] += 1
+        else:
+            tally.count[f"event {body.kind}"] += 1

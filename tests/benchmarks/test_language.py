@@ -1,0 +1,189 @@
+"""The language benchmark works: it finds what is lost, what crashes, what is unsound, and what a check misses."""
+
+from __future__ import annotations
+
+import dataclasses
+from random import Random
+
+import pytest
+from benchmarks.broken import BREAKS, IMPLIED, TOOLS, broken
+from benchmarks.chance import Chance
+from benchmarks.files import FORMS, Form, crash, damaged, losses
+from benchmarks.generated import ToolPlan
+from benchmarks.goals import GOALS
+from benchmarks.language import QUICK, broken_rules, drawn, measured, quiet
+from benchmarks.sizes import long_procedure
+from benchmarks.soundness import faults_of, passes
+from benchmarks.values import annotation, field, instance, record
+from pydantic import TypeAdapter
+
+from sopwith.ir.body import Body
+from sopwith.ir.diagnostic import Severity
+from sopwith.ir.event import CheckRan, Event, Outcome, Phase, Principal, RunStarted, StepFailed
+from sopwith.ir.outcome import Packet
+from sopwith.ir.procedure import Procedure
+from sopwith.ir.schema import validator
+from sopwith.ir.tool import ErrorData
+from sopwith.lang.check import check
+from sopwith.lang.check.codes import CODES
+from sopwith.lang.document import Document
+from sopwith.lang.yaml import read_yaml, write_yaml
+from sopwith.run.asking import EMPTY_ENUM
+from sopwith.run.fold import begin
+from sopwith.run.run import Run
+
+NOTHING = ("roundtrip_losses", "crashes", "unsound", "rules_missed", "rules_blurred")
+
+
+async def test_nothing_is_lost_crashes_or_is_unsound() -> None:
+    with quiet():
+        measures, wrong = await measured(QUICK)
+    assert wrong == []
+    found = {measure.name: measure.value for measure in measures}
+    assert [name for name in NOTHING if not GOALS[name].met(found[name])] == []
+    assert {"check_ms_1000_steps", "compile_ms_1000_steps", "check_growth_10x", "read_ms_1000_steps"} <= set(
+        found
+    )
+    assert found["refused_by_check"] > 0
+    for kind in ("step_tool", "step_returns", "step_ask", "step_free", "step_route", "step_answer"):
+        assert found[kind] > 0, kind
+    for way in ("edge_when", "edge_judge", "edge_otherwise", "edge_error", "edge_always"):
+        assert found[way] > 0, way
+
+
+def test_every_code_has_a_procedure_that_breaks_its_rule() -> None:
+    missing = sorted(set(CODES) - set(BREAKS))
+    assert missing == [], (
+        f"add to benchmarks/broken.py, for each of {missing}, a function `@breaks(code)` that breaks exactly this rule "
+        "in the data of any procedure (see `first`, `also`, `condition`, `value` there)"
+    )
+    assert sorted(set(BREAKS) - set(CODES)) == [], "remove what breaks a rule that is gone"
+    assert set(IMPLIED) <= set(CODES)
+
+
+@pytest.mark.parametrize("code", sorted(BREAKS))
+async def test_a_broken_rule_is_reported_alone(code: str) -> None:
+    source = Chance(Random(0)).functions(
+        tuple(plan for i in range(4) for plan in drawn("sound", i * 2).tools)
+    )
+    specs = {spec.name: spec for spec in await source.specs()} | TOOLS
+    for i in range(4):
+        whole = drawn("sound", i * 2).procedure
+        assert _errors(whole, specs) == set()
+        found = check(Document(broken(code, whole, Random(i)), {}, "p", ""), specs)
+        errors = {one.code for one in found if one.severity is Severity.ERROR}
+        assert code in {one.code for one in found}
+        assert errors <= {code} | IMPLIED.get(code, frozenset()), [one.render() for one in found]
+
+
+def _errors(procedure: Procedure, specs: dict) -> set[str]:  # type: ignore[type-arg]
+    found = check(Document(procedure, {}, "p", ""), specs)
+    return {one.code for one in found if one.severity is Severity.ERROR}
+
+
+async def test_a_rule_that_is_not_reported_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.language.BREAKS", {"SW203": BREAKS["SW203"], "SW302": BREAKS["SW203"]})
+    monkeypatch.setattr("benchmarks.language.broken", lambda code, procedure, rng: _lost(procedure, rng))
+    measures, wrong = await broken_rules(1)
+    assert {measure.name: measure.value for measure in measures} == {"rules_missed": 1, "rules_blurred": 1}
+    assert wrong == ["SW302 in procedure 0 is missed", "SW302 in procedure 0 is reported with SW203"]
+
+
+def _lost(procedure: Procedure, rng: Random) -> Procedure:
+    return broken("SW203", procedure, rng)
+
+
+def test_the_same_seed_makes_the_same_procedure() -> None:
+    assert drawn("trip", 7).procedure.digest() == drawn("trip", 7).procedure.digest()
+    assert drawn("trip", 7).procedure != drawn("trip", 9).procedure
+
+
+async def test_procedures_that_are_not_wrong_on_purpose_pass() -> None:
+    assert [i for i in range(0, 60, 2) if not await passes(drawn("sound", i))] == []
+
+
+def test_a_loss_and_a_crash_are_noticed() -> None:
+    procedure = drawn("trip", 1).procedure
+    other = drawn("trip", 3).procedure
+    wrong = Form("wrong", write_yaml, lambda text: read_yaml(write_yaml(other)))
+    assert losses(procedure, wrong) == "wrong: another procedure is read"
+
+    def fail(text: str) -> Document:
+        raise KeyError(text)
+
+    assert crash("x", Form("broken", write_yaml, fail)) == "KeyError: 'x'"
+
+
+def test_damage_changes_a_text_and_the_same_seed_does_the_same() -> None:
+    text = FORMS[0].write(drawn("trip", 1).procedure)
+    made = [damaged(Random(i), text) for i in range(30)]
+    assert made == [damaged(Random(i), text) for i in range(30)]
+    assert sum(one != text for one in made) >= 28
+
+
+def _ended(kind: str, *bodies: Body) -> Run:
+    """A run that ended so, with these events."""
+    events = [Event("t", "r", i, 0, Phase.EXECUTE, "a", None, body) for i, body in enumerate(bodies)]
+    outcome = Outcome(kind=kind, packet=Packet(reason="why"))  # type: ignore[arg-type]
+    return Run(begin(Event("t", "r", 0, 0, Phase.RECEIVE, None, None, STARTED)), events, outcome)
+
+
+STARTED = RunStarted(
+    procedure_id="p", procedure="", tools="", policy="", prompts="", model="m", principal=Principal(id="u1"),
+    request="x", date="2026-01-01", language="en",
+)  # fmt: skip
+
+
+def _failed(code: str, message: str) -> StepFailed:
+    return StepFailed(error=ErrorData(code=code, message=message))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _failed("expression", "`x.y`: the name 'x' has no value here"),
+        _failed("expression", "`x.y`：没有字段“y”"),
+        _failed("no_edge", "no edge of the step fits"),
+        _failed("invalid_arguments", '$: "who" is missing'),
+        CheckRan(scope="output", ok=False, expression="output", why='$：缺少 "who"'),
+        CheckRan(scope="procedure", ok=False, expression="x", why="the name 'x' has no value here"),
+    ],
+)
+def test_what_a_check_rules_out_is_unsound(body: Body) -> None:
+    assert len(list(faults_of(_ended("escalated", body)))) == 1
+
+
+@pytest.mark.parametrize("kind", ["failed", "exhausted", "cancelled"])
+def test_ends_that_no_procedure_has_are_unsound(kind: str) -> None:
+    assert list(faults_of(_ended(kind))) == [f"it ends as {kind}: why"]
+
+
+@pytest.mark.parametrize("body", [_failed("busy", "no"), _failed("expression", f"`x`: {EMPTY_ENUM.en}")])
+def test_failures_that_only_a_run_can_know_are_sound(body: Body) -> None:
+    assert list(faults_of(_ended("escalated", body))) == []
+
+
+@pytest.mark.parametrize("i", range(20))
+def test_instances_are_what_schemas_and_types_admit(i: int) -> None:
+    rng = Random(i)
+    schema = record(rng) if i % 2 else field(rng)
+    adapter = TypeAdapter(annotation(schema))
+    for _ in range(10):
+        value = instance(rng, schema)
+        assert validator(schema).accepts(value)
+        adapter.validate_python(value)
+
+
+async def test_a_planned_tool_declares_what_was_planned() -> None:
+    plan = ToolPlan("x.y", {"who": {"type": "string"}}, ("who",), {"enum": ["a", "b"]})
+    (spec,) = await Chance(Random(0)).functions([plan]).specs()
+    assert spec.output_schema == {"enum": ["a", "b"], "type": "string"}
+    assert spec.input_schema["required"] == ["who"]
+    assert dataclasses.asdict(plan)["name"] == spec.name
+
+
+@pytest.mark.parametrize("steps", [10, 57, 1_000])
+def test_a_long_procedure_has_as_many_steps_as_asked_for(steps: int) -> None:
+    procedure = long_procedure(steps)
+    assert len(procedure.steps) == steps
+    assert sum(len(step.next) > 1 for step in procedure.steps.values()) == steps // 5
