@@ -121,10 +121,10 @@ def paths(node: Node) -> tuple[tuple[str, ...], ...]:
 
 
 def _paths(node: Node, bound: frozenset[str], found: dict[tuple[str, ...], None]) -> None:
-    chain = _chain(node)
-    if chain is not None:
-        if chain[0] not in bound:
-            found[chain] = None
+    path = chain(node)
+    if path is not None:
+        if path[0] not in bound:
+            found[path] = None
         return
     if isinstance(node, Fold):
         _paths(node.source, bound, found)
@@ -141,7 +141,7 @@ def _paths(node: Node, bound: frozenset[str], found: dict[tuple[str, ...], None]
         _paths(child, bound, found)
 
 
-def _chain(node: Node) -> tuple[str, ...] | None:
+def chain(node: Node) -> tuple[str, ...] | None:
     """The path that `node` is, where it is nothing but a name with fields."""
     fields: list[str] = []
     while True:

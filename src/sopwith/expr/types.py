@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, cast
+from typing import Any
 
 from sopwith.errors import Text
+from sopwith.expr.cases import told
 from sopwith.expr.expression import Expression
 from sopwith.expr.failure import Failure
 from sopwith.expr.infer import Inference, TypeProblem, close
 from sopwith.expr.shape import Shapes, shapes_of
 from sopwith.expr.syntax import Literal, walk
-from sopwith.expr.template import print_value
 from sopwith.expr.witness import Seeds, Uses, combine, variants
 from sopwith.ir.value import Json
 
@@ -22,7 +22,6 @@ __all__ = ["Examination", "TypeProblem", "check_types", "close", "examine"]
 JsonSchema = dict[str, Json]
 
 _MOST_WITNESSES = 48
-_LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,46 +81,17 @@ def _counts(failure: Failure, fields: set[str]) -> bool:
 
 
 def _problem(failure: Failure, scope: Mapping[str, Json], expression: Expression) -> TypeProblem:
-    values = ", ".join(
-        f"{'.'.join(path)} = {_shown(value)}"
-        for path in expression.paths
-        if (value := _at(scope, path)) is not _MISSING
-    )
-    missing = [".".join(p) for p in expression.paths if p[0] in scope and _at(scope, p) is _MISSING]
-    gone_en = "".join(f"{', ' if values or i else ''}{path} missing" for i, path in enumerate(missing))
-    gone_zh = "".join(f"{'，' if values or i else ''}缺少 {path}" for i, path in enumerate(missing))
-    if not values and not missing:
+    case = told(expression.paths, scope)
+    if not case.en:
         return TypeProblem(failure.message, failure.column, failure.hint, "witness")
     return TypeProblem(
         Text(
-            f"it fails with {values}{gone_en}: {failure.message.en}",
-            f"当 {values}{gone_zh} 时求值失败：{failure.message.zh}",
+            f"it fails with {case.en}: {failure.message.en}", f"当 {case.zh} 时求值失败：{failure.message.zh}"
         ),
         failure.column,
         failure.hint,
         "witness",
     )
-
-
-_MISSING = object()
-
-
-def _at(scope: Mapping[str, Json], path: tuple[str, ...]) -> Any:
-    value: Any = scope
-    for part in path:
-        if not isinstance(value, Mapping) or part not in value:
-            return _MISSING
-        value = cast("Mapping[str, Any]", value)[part]
-    return value
-
-
-def _shown(value: Json) -> str:
-    text = f"'{value}'" if isinstance(value, str) else "null" if value is None else _plain(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
-def _plain(value: Json) -> str:
-    return str(value) if isinstance(value, float) else print_value(value)
 
 
 def _uses(expression: Expression, name: str) -> Uses:

@@ -110,7 +110,7 @@ def _typed(maker: _Maker, name: str, node: Schema, root: Json, uses: Uses, depth
         case "object":
             return _objects(maker, node, root, uses, depth)
         case _:
-            return [_text(node), *_admitted(maker.seeds.texts, node)]
+            return [text_of(node), *_admitted(maker.seeds.texts, node)]
 
 
 def _integers(maker: _Maker, node: Schema) -> list[Json]:
@@ -151,7 +151,8 @@ _FORMATS = {
 }  # fmt: skip
 
 
-def _text(node: Schema) -> str:
+def text_of(node: Schema) -> str:
+    """One text that a schema of texts probably admits."""
     text = _FORMATS.get(str(node.get("format")), "text")
     shortest, longest = node.get("minLength"), node.get("maxLength")
     if isinstance(shortest, int) and len(text) < shortest:

@@ -116,7 +116,7 @@ steps:
     verify: s.status == 'ok'
     end: complete
 """
-        return [(d.code, d.message.en) for d in found(text)]
+        return [(d.code, d.message.en) for d in found(text) if d.severity == "error"]
 
     assert argument('"${inputs.whole}"') == []
     assert argument('"${inputs.part}"') == []  # it may be whole: judged when it is known
@@ -173,6 +173,6 @@ def test_a_large_procedure_is_checked_in_linear_time() -> None:
     for steps in (250, 1000):
         document = large(steps)
         began = time.process_time()
-        assert check(document) == []
+        assert [d.code for d in check(document)] == ["SW222"]
         times[steps] = time.process_time() - began
     assert times[1000] < 8 * times[250] + 0.2

@@ -41,7 +41,7 @@ def codes(*steps: dict[str, Any]) -> list[str]:
     data: dict[str, Any] = {
         "id": "p",
         "start": steps[0]["id"],
-        "inputs": {"yes": {"schema": {"type": "boolean"}}},
+        "inputs": {"yes": {"schema": {"type": "boolean"}}} if "inputs.yes" in str(steps) else {},
         "steps": {step["id"]: step for step in steps},
     }
     return [d.code for d in check(Document(Procedure.from_data(data), {}, "p", ""), TOOLS)]
@@ -107,7 +107,7 @@ def test_a_name_of_a_later_step_in_a_cycle_is_not_there_the_first_time() -> None
 
 def test_the_procedures_own_verify_sees_what_every_completing_end_has() -> None:
     def found(verify: str) -> list[str]:
-        steps = [route("s", *FORK), write("a", to("x")), write("b", end="complete"), tell("hello", "x")]
+        steps = [route("s", *FORK), write("a", to("x")), write("b", end="complete"), tell("${a.days}", "x")]
         data = {
             "id": "p",
             "start": "s",

@@ -69,7 +69,8 @@ def test_the_rest_of_a_text_that_a_comma_has_cut_is_told() -> None:
     ],
 )
 def test_data_in_a_schema_is_not_taken_for_its_keywords(schema: str) -> None:
-    assert found(f"inputs: {{a: {schema}}}\nsteps:\n  a: {{end: complete}}\n") == []
+    steps = "steps:\n  a: {answer: Say it., uses: [inputs.a], end: complete}\n"
+    assert found(f"inputs: {{a: {schema}}}\n{steps}") == []
 
 
 @pytest.mark.parametrize(("count", "codes"), [(26, set[str]()), (27, {"SW217"})])

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from sopwith.ir.diagnostic import Diagnostic
+from sopwith.ir.diagnostic import Diagnostic, Severity
 from sopwith.ir.tool import ToolSpec
-from sopwith.lang.check import calls, edges, ends, examples, expressions, names, reach, schemas, support
+from sopwith.lang.check import (
+    calls,
+    conditions,
+    edges,
+    ends,
+    examples,
+    expressions,
+    joins,
+    judges,
+    names,
+    reach,
+    schemas,
+    size,
+    support,
+    unused,
+)
 from sopwith.lang.check.subject import Subject
 from sopwith.lang.document import Document
 
@@ -15,6 +30,10 @@ Family = Callable[[Subject], Iterator[Diagnostic]]
 FAMILIES: tuple[Family, ...] = (
     reach.problems,
     edges.problems,
+    conditions.problems,
+    joins.problems,
+    judges.problems,
+    size.problems,
     ends.problems,
     names.problems,
     schemas.problems,
@@ -23,6 +42,8 @@ FAMILIES: tuple[Family, ...] = (
     calls.problems,
     support.problems,
 )
+ADVICE: tuple[Family, ...] = (unused.problems,)
+"""What is certain only of a procedure without errors: a misspelled name is not one that nothing reads."""
 
 
 def check(document: Document, tools: Mapping[str, ToolSpec] | None = None) -> list[Diagnostic]:
@@ -33,4 +54,6 @@ def check(document: Document, tools: Mapping[str, ToolSpec] | None = None) -> li
     """
     subject = Subject(document, tools)
     found = dict.fromkeys(diagnostic for family in FAMILIES for diagnostic in family(subject))
+    if not any(diagnostic.severity is Severity.ERROR for diagnostic in found):
+        found |= dict.fromkeys(diagnostic for family in ADVICE for diagnostic in family(subject))
     return sorted(found, key=lambda d: (d.place.line, d.place.column, d.code))

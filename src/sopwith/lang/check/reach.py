@@ -20,7 +20,7 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
         )
         yield subject.error("SW202", ("start",), message, close(subject.procedure.start, subject.steps))
         return
-    reached = _closure([subject.procedure.start], subject.graph.successors)
+    reached = closure([subject.procedure.start], subject.graph.successors)
     for name in subject.steps:
         if name not in reached:
             message = Text(f"no path leads to step '{name}'", f"没有路径通向步骤“{name}”")
@@ -64,12 +64,12 @@ def _cycles(subject: Subject, reached: set[str]) -> Iterator[Diagnostic]:
 
     A step that leads nowhere counts as an end here: it is reported by itself.
     """
-    before = _reversed(subject, failures=True)
+    before = reversed_edges(subject, failures=True)
     ends = [n for n, s in subject.steps.items() if s.end or not s.next or _leads_out(subject, n)]
-    saved = _closure(ends, before)
+    saved = closure(ends, before)
     trapped = [name for name in subject.graph.order if name in reached and name not in saved]
     yield from _once_each(subject, trapped, "SW204", *_NO_EXIT)
-    safe = _closure(ends, _reversed(subject, failures=False))
+    safe = closure(ends, reversed_edges(subject, failures=False))
     only_failure = [n for n in subject.graph.order if n in reached and n in saved and n not in safe]
     yield from _once_each(subject, only_failure, "SW207", *_ONLY_FAILURE)
 
@@ -97,7 +97,7 @@ def _once_each(
         cycle = _cycle(name, within)
         if not cycle:
             continue
-        covered |= _closure([name], within)
+        covered |= closure([name], within)
         words = " → ".join(cycle)
         said = Text(message.en.format(words), message.zh.format(words))
         report = subject.error if code == "SW204" else subject.warning
@@ -109,7 +109,8 @@ def _leads_out(subject: Subject, name: str) -> bool:
     return any(edge.to not in subject.steps for edge in (*step.next, *step.on_error))
 
 
-def _reversed(subject: Subject, *, failures: bool) -> dict[str, list[str]]:
+def reversed_edges(subject: Subject, *, failures: bool) -> dict[str, list[str]]:
+    """Who leads to each step by `next`, and with `failures` by `on_error` too."""
     found: dict[str, list[str]] = {name: [] for name in subject.steps}
     for name, step in subject.steps.items():
         for edge in (*step.next, *step.on_error) if failures else step.next:
@@ -118,7 +119,7 @@ def _reversed(subject: Subject, *, failures: bool) -> dict[str, list[str]]:
     return found
 
 
-def _closure(first: Iterable[str], after: Mapping[str, Iterable[str]]) -> set[str]:
+def closure(first: Iterable[str], after: Mapping[str, Iterable[str]]) -> set[str]:
     """`first` and all that comes after."""
     found = set(first)
     queue = deque(found)

@@ -55,17 +55,17 @@ class Scopes:
         known = self.known(site)
         if known is None:
             return None
-        found: dict[str, Schema] = {}
-        for name in expression.names:
-            if name in self.fixed:
-                found[name] = self.fixed[name]
-            elif not self._flow.has(known, name):
-                return None
-            elif name == ERROR:
-                found[name] = ERROR_TYPE
-            else:
-                found[name] = self._written(tuple(self._flow.sources(known, name)))
-        return found
+        found = {name: self.type_at(known, name) for name in expression.names}
+        types = {name: one for name, one in found.items() if one is not None}
+        return types if len(types) == len(found) else None
+
+    def type_at(self, known: Known, name: str) -> Schema | None:
+        """The type of `name` where this much is known; None where it has no value."""
+        if name in self.fixed:
+            return self.fixed[name]
+        if not self._flow.has(known, name):
+            return None
+        return ERROR_TYPE if name == ERROR else self._written(tuple(self._flow.sources(known, name)))
 
     def _written(self, steps: tuple[str, ...]) -> Schema:
         """The type of a name that one of `steps` has written."""

@@ -49,9 +49,28 @@ class Subject:
         return tuple(sites(self.procedure))
 
     @cached_property
+    def _by_step(self) -> dict[str | None, list[Site]]:
+        found: dict[str | None, list[Site]] = {}
+        for site in self.sites:
+            found.setdefault(site.step, []).append(site)
+        return found
+
+    def sites_of(self, step: str) -> list[Site]:
+        """The expressions of one step."""
+        return self._by_step.get(step, [])
+
+    @cached_property
     def scopes(self) -> Scopes:
         """What expressions can read where they stand."""
         return Scopes(self.procedure, self.flow, self.tools)
+
+    @cached_property
+    def _conditions(self) -> dict[Path, Site]:
+        return {site.path: site for site in self.sites if site.role == "condition"}
+
+    def site(self, path: Path) -> Site | None:
+        """The condition that stands at `path`."""
+        return self._conditions.get(path)
 
     @cached_property
     def _lone(self) -> dict[Path, Site]:
