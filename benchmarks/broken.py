@@ -8,6 +8,7 @@ here, and names in `IMPLIED` the other codes that cannot but be reported with it
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -86,6 +87,12 @@ def condition(data: Data, when: str) -> None:
 def value(data: Data, **step: Any) -> None:
     """Put a step before the others that lets the model write a text."""
     first(data, **{"returns": TEXT, "do": "say it", **step})
+
+
+def seen(data: Data, **properties: Any) -> None:
+    """Put a step before the others that gives the record `seen`."""
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    first(data, "seen", returns=schema, do="say it")
 
 
 def _with_output(data: Data) -> None:
@@ -211,6 +218,66 @@ def _too_many_choices(data: Data, rng: Random) -> None:
     first(data, next=[*judges, {"to": start, "otherwise": True}])
 
 
+@breaks("SW218")
+def _always_or_never(data: Data, rng: Random) -> None:
+    condition(data, rng.choice(("seen.n > 5", "seen.n < 5")))
+    seen(data, n={"type": "integer", "maximum": 3})
+
+
+def _two_conditions_of(data: Data, one: str, two: str) -> None:
+    condition(data, one)
+    data["steps"]["broken"]["next"].insert(1, {"to": "other", "when": two})
+    data["steps"]["other"] = {"id": "other", "end": "escalate"}
+    seen(data, n={"type": "integer"}, kind={"enum": ["a", "b"]})
+
+
+@breaks("SW219")
+def _covered(data: Data, rng: Random) -> None:
+    _two_conditions_of(data, "seen.n > 3", "seen.n > 10")
+
+
+@breaks("SW220")
+def _hold_together(data: Data, rng: Random) -> None:
+    _two_conditions_of(data, "seen.n > 3", "seen.kind == 'a'")
+
+
+@breaks("SW221")
+def _apart(data: Data, rng: Random) -> None:
+    _with_output(data)
+    condition(data, "run.request == 'x'")
+    edges = data["steps"]["broken"]["next"]
+    edges[0]["to"], edges[1:1] = "a_0", [{"to": "b_0", "judge": "the user names a date"}]
+    for arm in "ab":
+        for i in range(5):
+            step = {"id": f"{arm}_{i}", "answer": f"say {arm} {i}"}
+            onward = (
+                {"next": [{"to": f"{arm}_{i + 1}"}]} if i < 4 else {"end": "complete", "result": {"a": 1}}
+            )
+            data["steps"][step["id"]] = step | onward
+    del data["steps"]["over"]
+
+
+@breaks("SW222")
+def _too_many_steps(data: Data, rng: Random) -> None:
+    for i in range(13):
+        first(data, f"more_{i}", answer=f"say {i}")
+
+
+@breaks("SW223")
+def _vague(data: Data, rng: Random) -> None:
+    condition(data, "run.request == 'x'")
+    words = rng.choice(("a person should look at it if necessary", "视情况需要人工处理"))
+    data["steps"]["broken"]["next"][0] = {"to": "over", "judge": words}
+
+
+@breaks("SW224")
+def _decidable(data: Data, rng: Random) -> None:
+    schema = {"type": "object", "required": ["topic"], "properties": {"topic": {"enum": ["leave", "pay"]}}}
+    also(data, "over", end="escalate")
+    data["steps"]["broken"] |= {"returns": schema, "do": "say it"}
+    data["steps"]["broken"]["next"][0] = {"to": "over", "judge": "the topic is pay"}
+
+
 # Names and types.
 
 
@@ -298,6 +365,18 @@ def _same_name(data: Data, rng: Random) -> None:
     value(data, id_="first", **{"as": "twice"})
 
 
+@breaks("SW323")
+def _unread_value(data: Data, rng: Random) -> None:
+    value(data, **{"as": "unread"})
+
+
+@breaks("SW324")
+def _unread_input(data: Data, rng: Random) -> None:
+    # Whoever reads all inputs at once reads this one as well.
+    data |= json.loads(json.dumps(data).replace("${inputs}", "${run.request}"))
+    data.setdefault("inputs", {})["unread"] = {"schema": TEXT, "from": "run.request"}
+
+
 @breaks("SW330")
 def _unknown_fact(data: Data, rng: Random) -> None:
     data.setdefault("inputs", {})["who_else"] = {"schema": TEXT, "from": rng.choice(("run.nobody", "today"))}
@@ -378,6 +457,11 @@ def _unchecked(data: Data, rng: Random) -> None:
 @breaks("SW409")
 def _no_tool(data: Data, rng: Random) -> None:
     first(data, **{"with": {"who": "u1"}})
+
+
+@breaks("SW410")
+def _unused_tool(data: Data, rng: Random) -> None:
+    data["tools"] = [*_named_tools(data), "broken.look"]
 
 
 _REFUSED: dict[str, Any] = {

@@ -6,6 +6,7 @@ A run is **unsound** when it shows what a check without errors rules out:
   without a value, a field that is missing, operands that do not fit, a condition that is not true or false;
 - a step is left with no edge to take (`no_edge`);
 - a call whose arguments are bound, or the output, lacks something that its schema requires;
+- an edge is taken of which the check has told that it never is (SW218, SW219);
 - the run goes round more often than the bounds of its steps allow: each is entered `visits` times, once more to fail,
   and once more to escalate;
 - it ends as failed (an exception that is nobody's decision), cancelled or exhausted (nothing is limited here), or the
@@ -29,11 +30,11 @@ from benchmarks.chance import Chance
 from benchmarks.generated import Generated
 from benchmarks.values import instance
 from sopwith import Engine, MemoryLog
-from sopwith.ir.diagnostic import Severity
+from sopwith.ir.diagnostic import Place, Severity
 from sopwith.ir.event import CheckRan, EdgeTaken, Event, HumanAsked, StepEntered, StepFailed
 from sopwith.lang.check import check
 from sopwith.lang.compile import compile_procedure
-from sopwith.lang.document import Document
+from sopwith.lang.document import Document, Path
 from sopwith.lang.machine import Machine
 from sopwith.models.scripted import ScriptedModel
 from sopwith.run.asking import EMPTY_ENUM
@@ -49,6 +50,7 @@ FAULTS = (0.0, 0.05, 0.15, 0.4)
 """The share of calls and replies that go wrong, for the runs of one procedure in turn."""
 
 _MISSING = ("is missing", "缺少")
+_NEVER = ("SW218", "SW219")
 _EXPRESSION = (EMPTY_ENUM.en, EMPTY_ENUM.zh)
 
 
@@ -72,18 +74,52 @@ def document(generated: Generated) -> Document:
     return Document(generated.procedure, {}, generated.procedure.id, "")
 
 
-async def passes(generated: Generated) -> bool:
-    """Whether `check` finds no error in it, its tools known."""
+class _Numbered(dict[Path, Place]):
+    """A place for every path that is asked for; its line tells the paths apart."""
+
+    def get(self, path: Any, default: Any = None) -> Any:
+        """The place of `path`."""
+        return self.setdefault(path, Place(file="p", line=len(self) + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check says: the codes of its errors, and the edges (step, condition) that it says are never taken."""
+
+    errors: frozenset[str]
+    never: frozenset[tuple[str, str]]
+
+
+async def checked(generated: Generated) -> Checked:
+    """Check a procedure, its tools known."""
     source = Chance(Random(0)).functions(generated.tools)
     specs = {spec.name: spec for spec in await source.specs()}
-    found = check(document(generated), specs)
-    return not any(one.severity is Severity.ERROR for one in found)
+    places = _Numbered()
+    found = check(Document(generated.procedure, places, "p", ""), specs)
+    paths = {place.line: path for path, place in places.items()}
+    never: set[tuple[str, str]] = set()
+    for one in found:
+        if one.code in _NEVER and "for every value" not in one.message.en:
+            _, step, key, i, _ = paths[one.place.line]
+            if key == "next":
+                never.add((str(step), str(generated.procedure.steps[str(step)].next[int(i)].when)))
+    errors = frozenset(one.code for one in found if one.severity is Severity.ERROR)
+    return Checked(errors, frozenset(never))
 
 
 async def exercise(
-    tally: Tally, generated: Generated, seed: int, faults: Sequence[float] = FAULTS, *, prefixes: bool = False
+    tally: Tally,
+    generated: Generated,
+    seed: int,
+    never: frozenset[tuple[str, str]] = frozenset(),
+    faults: Sequence[float] = FAULTS,
+    *,
+    prefixes: bool = False,
 ) -> None:
-    """Run one procedure once for each share of faults; with `prefixes`, decide at every prefix of each log."""
+    """Run one procedure once for each share of faults; with `prefixes`, decide at every prefix of each log.
+
+    `never` are the edges that the check says are never taken.
+    """
     seen: set[str] = set()
     gone: set[tuple[str, str]] = set()
     for number, share in enumerate(faults):
@@ -98,7 +134,7 @@ async def exercise(
         except Exception as error:
             tally.fault(seed, number, f"{type(error).__name__}: {error}")
             continue
-        for what in [*faults_of(run), *(trial.undecided(run, machine) if prefixes else ())]:
+        for what in [*faults_of(run, never), *(trial.undecided(run, machine) if prefixes else ())]:
             tally.fault(seed, number, what)
         _count(tally, run, machine, seen, gone)
     procedure = generated.procedure
@@ -186,8 +222,8 @@ class _Trial:
             state = fold(state, event)
 
 
-def faults_of(run: Run) -> Iterable[str]:
-    """What of an ended run is unsound."""
+def faults_of(run: Run, never: frozenset[tuple[str, str]] = frozenset()) -> Iterable[str]:
+    """What of an ended run is unsound; `never` are the edges that are said to be never taken."""
     kind = "none" if run.outcome is None else run.outcome.kind
     if kind in ("none", "failed", "cancelled", "exhausted"):
         why = run.outcome.packet.reason if run.outcome and run.outcome.packet else ""
@@ -199,8 +235,14 @@ def faults_of(run: Run) -> Iterable[str]:
             by_model = body.kind == "model.replied"
         if isinstance(body, StepFailed) and _is_unsound(body, by_model):
             yield f"{event.step}: {body.error.code}: {body.error.message}"
+        if isinstance(body, EdgeTaken) and body.by == "when" and (_step(event), body.label) in never:
+            yield f"{event.step}: an edge is taken that was said to be never taken: {body.label}"
         if isinstance(body, CheckRan) and not body.ok and _lacks(body):
             yield f"{body.scope}: {body.why}"
+
+
+def _step(event: Event) -> str:
+    return (event.step or "").partition("#")[0]
 
 
 def _lacks(body: CheckRan) -> bool:
@@ -222,7 +264,7 @@ def _count(tally: Tally, run: Run, machine: Machine, seen: set[str], gone: set[t
     tally.count["events"] += len(run.events)
     tally.count[f"outcome {run.outcome.kind if run.outcome else 'none'}"] += 1
     for event in run.events:
-        body, at = event.body, (event.step or "").partition("#")[0]
+        body, at = event.body, _step(event)
         if isinstance(body, StepEntered) and at in machine.nodes:
             seen.add(at)
             tally.count["steps"] += 1

@@ -60,7 +60,10 @@ ACTIONS = {
 }
 """The steps that do something, by their ids in the flows. `grant_app_permission` grants one or both."""
 
-REFERENCES = {"Path1_Reference": ("service_issue", "P1_Start"), "Path2_1_Reference": ("mobile_data_issue", "P2_1_Start")}
+REFERENCES = {
+    "Path1_Reference": ("service_issue", "P1_Start"),
+    "Path2_1_Reference": ("mobile_data_issue", "P2_1_Start"),
+}
 _RESOLVED, _TRANSFER, _SLOW_DATA = "End_Resolve", "End_Escalate_Tech", "P2_2_Start"
 
 
@@ -115,7 +118,9 @@ class Desk:
         last = _TRANSFER if ACTIONS[_TRANSFER] in actions else _RESOLVED
         wanted = actions if ordered else tuple(sorted(actions))
         start = Place(issue, self.procedures[issue].start)
-        queue: list[tuple[int, int, Place, tuple[str, ...], Difference]] = [(0, 0, start, wanted, Difference((), ()))]
+        queue: list[tuple[int, int, Place, tuple[str, ...], Difference]] = [
+            (0, 0, start, wanted, Difference((), ()))
+        ]
         seen: set[tuple[Place, tuple[str, ...]]] = set()
         pushed = 0
         while queue:
@@ -164,7 +169,11 @@ def gold(folder: Path) -> list[tuple[str, tuple[str, ...]]]:
         if task["id"] not in train:
             continue
         names = [action["name"] for action in task["evaluation_criteria"]["actions"]]
-        once = [name for i, name in enumerate(names) if i == 0 or (name, names[i - 1]) != ("grant_app_permission",) * 2]
+        once = [
+            name
+            for i, name in enumerate(names)
+            if i == 0 or (name, names[i - 1]) != ("grant_app_permission",) * 2
+        ]
         found.append((task["id"].partition("]")[0].removeprefix("["), tuple(once)))
     return found
 

@@ -13,13 +13,13 @@ from benchmarks.generated import ToolPlan
 from benchmarks.goals import GOALS
 from benchmarks.language import QUICK, broken_rules, drawn, measured, quiet
 from benchmarks.sizes import long_procedure
-from benchmarks.soundness import faults_of, passes
+from benchmarks.soundness import checked, faults_of
 from benchmarks.values import annotation, field, instance, record
 from pydantic import TypeAdapter
 
 from sopwith.ir.body import Body
 from sopwith.ir.diagnostic import Severity
-from sopwith.ir.event import CheckRan, Event, Outcome, Phase, Principal, RunStarted, StepFailed
+from sopwith.ir.event import CheckRan, EdgeTaken, Event, Outcome, Phase, Principal, RunStarted, StepFailed
 from sopwith.ir.outcome import Packet
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.schema import validator
@@ -99,7 +99,8 @@ def test_the_same_seed_makes_the_same_procedure() -> None:
 
 
 async def test_procedures_that_are_not_wrong_on_purpose_pass() -> None:
-    assert [i for i in range(0, 60, 2) if not await passes(drawn("sound", i))] == []
+    found = {i: (await checked(drawn("sound", i))).errors for i in range(0, 60, 2)}
+    assert {i: errors for i, errors in found.items() if errors} == {}
 
 
 def test_a_loss_and_a_crash_are_noticed() -> None:
@@ -151,6 +152,21 @@ def _failed(code: str, message: str) -> StepFailed:
 )
 def test_what_a_check_rules_out_is_unsound(body: Body) -> None:
     assert len(list(faults_of(_ended("escalated", body)))) == 1
+
+
+def test_an_edge_that_was_said_to_be_never_taken_is_unsound() -> None:
+    run = _ended("completed", EdgeTaken(to="b", by="when", label="n > 5"))
+    assert len(list(faults_of(run, frozenset({("a", "n > 5")})))) == 1
+    assert list(faults_of(run, frozenset({("a", "n > 6")}))) == []
+
+
+async def test_edges_that_are_never_taken_are_known_by_their_step_and_condition() -> None:
+    whole = drawn("sound", 0)
+    generated = dataclasses.replace(whole, procedure=broken("SW218", whole.procedure, Random(1)))
+    found = await checked(generated)
+    assert not found.errors
+    always = generated.procedure.steps["broken"].next[0].when == "seen.n < 5"
+    assert found.never == (frozenset() if always else {("broken", "seen.n > 5")})
 
 
 @pytest.mark.parametrize("kind", ["failed", "exhausted", "cancelled"])
