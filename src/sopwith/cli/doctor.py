@@ -35,7 +35,13 @@ verb = new_verb()
 PYTHON = (3, 11)
 SQLITE = (3, 35)
 FREE_BYTES = 1_000_000_000
-EXTRAS = {"local": "xllamacpp", "openai": "openai", "anthropic": "anthropic", "mcp": "mcp"}
+EXTRAS = {
+    "local": "xllamacpp",
+    "openai": "openai",
+    "anthropic": "anthropic",
+    "mcp": "mcp",
+    "draw": "pygraphviz",
+}
 
 
 @dataclass(frozen=True, slots=True)

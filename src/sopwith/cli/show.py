@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,18 +12,20 @@ import typer
 
 from sopwith.cli.columns import cut, table
 from sopwith.cli.connection import refuse_broken
+from sopwith.cli.draw import draw
 from sopwith.cli.exit_code import ExitCode
-from sopwith.cli.options import AsJson, HeldGrip, Lang, Mcp, Tools, new_verb
+from sopwith.cli.options import AsJson, Data, HeldGrip, Lang, Mcp, Tools, new_verb
 from sopwith.cli.pairs import read_pairs
 from sopwith.cli.project import Options, find_project
 from sopwith.cli.prompt import INPUTS, as_json, as_text_blocks, prompts
+from sopwith.cli.source import RUN, open_source
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.cli.toolbox import open_tools
 from sopwith.errors import LANGUAGES, Text, UserError
 from sopwith.ir.procedure import Edge, Grip, Procedure, Step
 from sopwith.ir.value import Json
+from sopwith.lang import mermaid as flowchart
 from sopwith.lang.compile import compile_procedure
-from sopwith.lang.mermaid import draw
 from sopwith.lang.numbering import numbers
 from sopwith.lang.read import read
 from sopwith.lang.routine_text import write_routine
@@ -70,8 +72,20 @@ def show(
     mermaid: Annotated[bool, typer.Option("--mermaid", help="As a flowchart.")] = False,
     yaml: Annotated[bool, typer.Option("--yaml", help="As canonical YAML.")] = False,
     routine: Annotated[bool, typer.Option("--routine", help="As Routine text.")] = False,
+    text: Annotated[
+        bool, typer.Option("--text", help="Its graph, drawn in the terminal. 文字流程图")
+    ] = False,
+    svg: Annotated[bool, typer.Option("--svg", help="Its graph as SVG. SVG 流程图")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="With --svg or --text: into FILE.")
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="RUN", help="The procedure of RUN, and its path. 运行的路径"),
+    ] = None,
     tools: Tools = None,
     mcp: Mcp = None,
+    data: Data = None,
     as_json_: AsJson = False,
     lang: Lang = "",
 ) -> int:
@@ -82,37 +96,59 @@ def show(
     shown = terminal(context)
     if all_prompts:
         return _prompt_files(shown)
+    options = Options(data=data, tools=tools or None, mcp=mcp)
+    if run is not None or text or svg:
+        name = _source(file, run)
+        source = asyncio.run(open_source(shown, name, options))
+        if text or svg or not as_json_:
+            draw(shown, source, svg=svg, output=output)
+        else:
+            shown.document(overview(source.procedure))
+        return ExitCode.OK
     if file is None:
-        raise UserError(
-            Text("show needs a PROCEDURE, or --prompts", "show 需要一个流程文件，或 --prompts"),
-            Text("see `sopwith show --help`", "参见 sopwith show --help"),
-        )
+        raise _nothing_to_show()
     procedure = read(file).procedure
     if prompt is not None:
         values = read_pairs(given or ())
         if request is not None:
             values["request"] = request
-        return asyncio.run(
-            _prompt(
-                shown,
-                file,
-                Options(tools=tools or None, mcp=mcp),
-                prompt,
-                values,
-                Grip(grip) if grip else None,
-            )
-        )
-    if mermaid:
-        shown.out(draw(procedure).rstrip("\n"))
-    elif yaml:
-        shown.out(write_yaml(procedure).rstrip("\n"))
-    elif routine:
-        shown.out(write_routine(procedure, language_of(procedure)).rstrip("\n"))
+        held = Grip(grip) if grip else None
+        return asyncio.run(_prompt(shown, file, options, prompt, values, held))
+    spellings = {"mermaid": mermaid, "yaml": yaml, "routine": routine}
+    spelling = next((name for name, wanted in spellings.items() if wanted), None)
+    if spelling is not None:
+        shown.out(_SPELLINGS[spelling](procedure).rstrip("\n"))
     elif as_json_:
         shown.document(overview(procedure))
     else:
         _print(shown, procedure)
     return ExitCode.OK
+
+
+_SPELLINGS: Mapping[str, Callable[[Procedure], str]] = {
+    "mermaid": flowchart.draw,
+    "yaml": write_yaml,
+    "routine": lambda procedure: write_routine(procedure, language_of(procedure)),
+}
+
+
+def _nothing_to_show() -> UserError:
+    return UserError(
+        Text("show needs a PROCEDURE, --run or --prompts", "show 需要一个流程文件，或 --run、--prompts"),
+        Text("see `sopwith show --help`", "参见 sopwith show --help"),
+    )
+
+
+def _source(file: Path | None, run: str | None) -> str:
+    """What is drawn: a run's own procedure where one is named."""
+    if run is not None and file is not None:
+        raise UserError(
+            Text("give a PROCEDURE or --run, not both", "流程文件与 --run 只能给一个"),
+            Text("a run is shown with the procedure that it is pinned to", "运行会连同其固定的流程一起显示"),
+        )
+    if file is None and run is None:
+        raise _nothing_to_show()
+    return f"{RUN}{run}" if run is not None else str(file)
 
 
 def overview(procedure: Procedure) -> dict[str, Any]:

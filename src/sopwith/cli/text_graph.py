@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 
-from sopwith.cli.columns import cut, pad, width
+from sopwith.cli.columns import cut, width
 from sopwith.errors import Text
 from sopwith.lang.drawing import Arrow, Box, Drawing, Look, Walk
 
@@ -90,9 +90,9 @@ class _Lines:
         been = f"  ✓ {', '.join(map(str, visits))}" if visits else ""
         name = box.title if box.title == box.step else f"{box.title} ({box.step})"
         detail = f" · {box.detail}" if box.detail else ""
-        return f"{_MARKS[box.look]} {box.number}  {name}{detail}{been}"
+        return f"{_MARKS[box.look]} {box.number} · {name}{detail}{been}"
 
-    def _ways(self, arm: _Arm, box: Box, follows: str | None) -> Iterator[str | _Arm]:
+    def _ways(self, arm: _Arm, box: Box, follows: str | None) -> Generator[str | _Arm, None, bool]:
         """The ways on from a box, and its arms. Returns whether the run may go straight on to the box below."""
         ways = self.ways[box.step]
         arms = {way.end: self._arm_of(way) for way in ways if way.kind != "error"}
@@ -101,7 +101,9 @@ class _Lines:
         for i, way in enumerate(shown):
             last = i == len(shown) - 1 and not onward
             line = arms.get(way.end) if way.kind != "error" else None
-            yield self._cut(f"{arm.indent}{_LAST if last else _ARM}{self._way(way, follows, line is not None)}")
+            yield self._cut(
+                f"{arm.indent}{_LAST if last else _ARM}{self._way(way, follows, line is not None)}"
+            )
             if line is not None:
                 del arms[way.end]
                 yield arm.inside(line, " " if last else _BAR)
@@ -123,7 +125,7 @@ class _Lines:
         if way.end == follows:
             return f"{dash} {said}↓{been}"
         end = self.box[way.end]
-        where = f"{'↺' if way.back else '→'} {end.number} {end.title}{been}"
+        where = f"{'↺' if way.back else '→'} {end.number} · {end.title}{been}"
         room = max(_LEAST, self.cells - width(where) - 24)
         return f"{dash} {cut(said, room) + ' ' if said else ''}{where}"
 
@@ -134,7 +136,8 @@ class _Lines:
         return indent + cut(line[len(indent) :], max(_LEAST, self.cells - width(indent)))
 
     def _legend(self) -> str:
-        looks = dict.fromkeys(box.look for box in self.drawing.boxes)
+        drawn = {box.look for box in self.drawing.boxes}
+        looks: list[Look] = [look for look in _LEGEND if look in drawn]
         return "  ".join(f"{_MARKS[look]} {_LEGEND[look].in_(self.language)}" for look in looks)
 
 

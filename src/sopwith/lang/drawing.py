@@ -105,10 +105,7 @@ def drawing(procedure: Procedure, writes: Collection[str] = (), language: str = 
         for name in number
     )
     arrows = tuple(
-        arrow
-        for name in number
-        for arrow in _arrows(steps[name], language, found, row)
-        if arrow.end in steps
+        arrow for name in number for arrow in _arrows(steps[name], language, found, row) if arrow.end in steps
     )
     title = " ".join(part for part in (procedure.id, procedure.name) if part)
     begin = procedure.start if procedure.start in steps else None

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 from sopwith.errors import Text, UserError
 from sopwith.lang.drawing import Arrow, Box, Drawing
 from sopwith.lang.lettering import width, wrap
-
-if TYPE_CHECKING:
-    from pygraphviz import AGraph
 
 Point = tuple[float, float]
 
@@ -40,7 +38,11 @@ LONGEST_WAY = 12
 _BEGIN = "begin"
 _DOT = 14.0
 _GRAPH = {"nodesep": "0.35", "ranksep": "0.5", "splines": "true", "nslimit": "8", "mclimit": "0.6"}
-_LABEL = '<<TABLE BORDER="0" CELLPADDING="0" CELLSPACING="0" FIXEDSIZE="TRUE" WIDTH="{:.0f}" HEIGHT="{:.0f}"><TR><TD></TD></TR></TABLE>>'
+_LABEL = (
+    '<<TABLE BORDER="0" CELLPADDING="0" CELLSPACING="0" FIXEDSIZE="TRUE" WIDTH="{:.0f}" HEIGHT="{:.0f}">'
+    "<TR><TD></TD></TR></TABLE>>"
+)
+"""The label of an edge: an empty table of the size of its plate."""
 _NO_LIBRARY = Text("drawings need a library that is not installed", "绘图所需的库未安装")
 _INSTALL = Text("pip install 'sopwith[draw]'", "请运行 pip install 'sopwith[draw]'")
 
@@ -96,7 +98,7 @@ def place(drawing: Drawing) -> Placement:
     if drawing.begin is not None:
         _add_node(graph, _BEGIN, (_DOT, _DOT), shape="circle")
         graph.add_edge(_BEGIN, plan.names[drawing.begin], key="begin", weight="8")
-    for i, (arrow, label) in enumerate(zip(drawing.arrows, plan.labels, strict=True)):
+    for i, label in enumerate(plan.labels):
         if i in plan.signposts:
             _add_node(graph, f"far{i}", _signpost_size(plan.signposts[i]))
         said = {"label": _LABEL.format(*label_size(label))} if label else {}
@@ -127,7 +129,6 @@ class _Plan:
         end = f"far{index}" if index in self.signposts else self.names[arrow.end]
         return self.names[arrow.start], end
 
-
     def weight(self, index: int) -> str:
         """How straight an arrow is to be. The first way on to a step that nothing led to before is the spine, which
         keeps a long procedure from drifting to a side."""
@@ -149,17 +150,17 @@ def label_size(lines: Sequence[str]) -> Point:
     return (widest + 16, len(lines) * LABEL_SIZE * LINE + 6)
 
 
-def _new_graph() -> AGraph:
+def _new_graph() -> Any:
+    """An empty graph of the library, which has no types."""
     try:
-        from pygraphviz import AGraph
+        graph = import_module("pygraphviz").AGraph(strict=False, directed=True)
     except ImportError as error:
         raise UserError(_NO_LIBRARY, _INSTALL) from error
-    graph = AGraph(strict=False, directed=True)
     graph.graph_attr.update(_GRAPH)
     return graph
 
 
-def _add_node(graph: AGraph, name: str, size: Point, shape: str = "box") -> None:
+def _add_node(graph: Any, name: str, size: Point, shape: str = "box") -> None:
     """A node of exactly that size; Graphviz counts in inches of 72 pixels."""
     across, down = (f"{side / 72:.4f}" for side in size)
     graph.add_node(name, shape=shape, fixedsize="true", width=across, height=down, label="")
@@ -169,14 +170,16 @@ def _sized(box: Box) -> PlacedBox:
     """A box with its words in lines, as large as they need it."""
     title = wrap(f"{box.number} · {box.title}", TITLE_SIZE, _TITLE_ROOM, 2)
     detail = wrap(box.detail, DETAIL_SIZE, _TITLE_ROOM, 2)
-    words = [width(line, TITLE_SIZE) * _BOLD for line in title] + [width(line, DETAIL_SIZE) for line in detail]
+    words = [width(line, TITLE_SIZE) * _BOLD for line in title] + [
+        width(line, DETAIL_SIZE) for line in detail
+    ]
     side = _ROUND if box.end is not None or box.look == "wait" else _SIDES.get(box.look, 0)
     across = max(_LEAST, max(words) + 2 * (_PAD_X + side))
     down = len(title) * TITLE_SIZE * LINE + len(detail) * DETAIL_SIZE * LINE + 2 * _PAD_Y
     return PlacedBox(box, (0, 0), (round(across), round(down)), tuple(title), tuple(detail))
 
 
-def _read(graph: AGraph, plan: _Plan) -> Placement:
+def _read(graph: Any, plan: _Plan) -> Placement:
     """What `dot` has found, with y turned round."""
     left, low, right, top = (float(number) for number in graph.graph_attr["bb"].split(","))
 
@@ -198,7 +201,9 @@ def _read(graph: AGraph, plan: _Plan) -> Placement:
         words = plan.signposts.get(i)
         far = None if words is None else Signpost(words, centre(f"far{i}"), _signpost_size(words))
         arrows.append(PlacedArrow(arrow, *_curve(edge, point), label, at, far))
-    return Placement((right - left, top - low), None if begin is None else centre(_BEGIN), boxes, tuple(arrows))
+    return Placement(
+        (right - left, top - low), None if begin is None else centre(_BEGIN), boxes, tuple(arrows)
+    )
 
 
 def _curve(edge: Any, point: Callable[[str], Point]) -> tuple[tuple[Point, ...], Point]:

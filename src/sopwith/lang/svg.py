@@ -43,7 +43,9 @@ _FILLS: dict[Look, tuple[str, str]] = {
 _SAYS = Text("A flowchart of {} steps and {} ways", "流程图：{} 个步骤，{} 条出边")
 _WALKED = Text("; the path of a run is marked: {}", "；标出了一次运行的路径：{}")
 _VISIT = Text("visit {}", "第 {} 步")
-_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+_ILLEGAL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]"
+)
 """What XML cannot hold, and what would turn the text around it."""
 
 
@@ -168,7 +170,9 @@ def _badge(placed: PlacedBox, visits: Sequence[int], language: str) -> Iterator[
 
 def _order(numbers: Sequence[int]) -> str:
     """A few numbers, with … for the rest."""
-    return ", ".join(map(str, numbers)) if len(numbers) <= 4 else f"{numbers[0]}, {numbers[1]} … {numbers[-1]}"
+    return (
+        ", ".join(map(str, numbers)) if len(numbers) <= 4 else f"{numbers[0]}, {numbers[1]} … {numbers[-1]}"
+    )
 
 
 def _arrow(placed: PlacedArrow, walk: Walk | None) -> Iterator[str]:
@@ -221,17 +225,36 @@ def _label(placed: PlacedArrow, walk: Walk | None) -> Iterator[str]:
         for i, line in enumerate(placed.label, 1):
             yield _words(line, x, top + i * LABEL_SIZE * LINE - LABEL_SIZE * 0.38, LABEL_SIZE, "")
         yield "</g>"
+    if taken and walk is not None and placed.arrow is not None and len(walk.visits[placed.arrow.start]) > 1:
+        yield _when_taken(placed, taken)
     if placed.signpost is not None:
         faded = ' opacity="0.45"' if walk is not None and not taken else ""
         (x, y), (w, h) = placed.signpost.centre, placed.signpost.size
         yield f'<g class="signpost"{faded}>'
-        yield _rect(x - w / 2, y - h / 2, w, h, h / 2, f'fill="#f8fafc" stroke="{_LINE}" stroke-dasharray="4 3"')
+        yield _rect(
+            x - w / 2, y - h / 2, w, h, h / 2, f'fill="#f8fafc" stroke="{_LINE}" stroke-dasharray="4 3"'
+        )
         yield _words(placed.signpost.words, x, y + LABEL_SIZE * 0.36, LABEL_SIZE, "")
         yield "</g>"
 
 
+def _when_taken(placed: PlacedArrow, taken: Sequence[int]) -> str:
+    """After which visits a way was taken: beside its label, or at its middle."""
+    said = _order(taken)
+    x, y = placed.points[len(placed.points) // 2]
+    if placed.label_at is not None:
+        x = placed.label_at[0] + label_size(placed.label)[0] / 2
+        y = placed.label_at[1] - label_size(placed.label)[1] / 2
+    across = width(said, 10) + 9
+    plate = _rect(x - across / 2, y - 8, across, 16, 8, f'fill="#ffffff" stroke="{_WALK}"')
+    words = _words(said, x, y + 3.6, 10, f' fill="{_WALK}" font-weight="600"')
+    return f'<g class="taken">{plate}{words}</g>'
+
+
 def _words(line: str, x: float, y: float, size: float, style: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" text-anchor="middle"{style}>{_text(line)}</text>'
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" text-anchor="middle"{style}>{_text(line)}</text>'
+    )
 
 
 def _rect(x: float, y: float, w: float, h: float, corner: float, style: str) -> str:
