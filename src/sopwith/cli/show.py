@@ -47,6 +47,13 @@ _HEADS = (
 _NO_MODEL = Text("the step '{}' calls no model", "步骤“{}”不调用模型")
 _NO_INPUTS = Text("no input is extracted by a model", "没有需要模型提取的输入")
 
+OutputFile = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="With --svg or --text: into FILE.")
+]
+OfRun = Annotated[
+    str | None, typer.Option("--run", metavar="RUN", help="The procedure of RUN, and its path. 运行的路径")
+]
+
 
 @verb.command()
 def show(
@@ -76,13 +83,8 @@ def show(
         bool, typer.Option("--text", help="Its graph, drawn in the terminal. 文字流程图")
     ] = False,
     svg: Annotated[bool, typer.Option("--svg", help="Its graph as SVG. SVG 流程图")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="With --svg or --text: into FILE.")
-    ] = None,
-    run: Annotated[
-        str | None,
-        typer.Option("--run", metavar="RUN", help="The procedure of RUN, and its path. 运行的路径"),
-    ] = None,
+    output: OutputFile = None,
+    run: OfRun = None,
     tools: Tools = None,
     mcp: Mcp = None,
     data: Data = None,
