@@ -12,8 +12,9 @@ from typing import Any
 
 from benchmarks.conditions import Expressions, Scope, same_kind
 from benchmarks.values import WORDS, Schema, choice, field, instance, record
-from sopwith.ir.procedure import Procedure
+from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.tool import Effect
+from sopwith.lang.refused import GRIPS
 
 Steps = dict[str, dict[str, Any]]
 
@@ -113,6 +114,8 @@ class _Maker:
         }
         if not self.plain:
             data |= {"examples": rng.sample(WORDS, 2), "tags": [rng.choice(WORDS)]}
+            if rng.random() < 0.1:
+                data["grip"] = rng.choice([str(grip) for grip in Grip if grip not in GRIPS])
             if rng.random() < 0.2:
                 data["verify"] = "run.request.size() >= 0"
             if rng.random() < 0.2:

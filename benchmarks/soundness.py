@@ -46,7 +46,7 @@ from sopwith.run.run import Run
 from sopwith.run.state import State
 from sopwith.run.values import Values
 
-FAULTS = (0.0, 0.05, 0.15, 0.4)
+FAULTS = (0.0, 0.0, 0.0, 0.05, 0.15, 0.4)
 """The share of calls and replies that go wrong, for the runs of one procedure in turn."""
 
 _MISSING = ("is missing", "缺少")

@@ -13,7 +13,7 @@ from benchmarks.generated import ToolPlan
 from benchmarks.goals import GOALS
 from benchmarks.language import QUICK, broken_rules, drawn, measured, quiet
 from benchmarks.sizes import long_procedure
-from benchmarks.soundness import checked, faults_of
+from benchmarks.soundness import Tally, checked, exercise, faults_of
 from benchmarks.values import annotation, field, instance, record
 from pydantic import TypeAdapter
 
@@ -152,6 +152,17 @@ def _failed(code: str, message: str) -> StepFailed:
 )
 def test_what_a_check_rules_out_is_unsound(body: Body) -> None:
     assert len(list(faults_of(_ended("escalated", body)))) == 1
+
+
+async def test_a_run_of_what_a_check_refuses_is_unsound(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = drawn("sound", 0)
+    wrong = dataclasses.replace(whole, procedure=broken("SW302", whole.procedure, Random(1)))
+    assert (await checked(wrong)).errors == {"SW302"}
+    monkeypatch.setattr("sopwith.run.engine.check", lambda document, tools: [])
+    tally = Tally()
+    with quiet():
+        await exercise(tally, wrong, 1, faults=(0.0,))
+    assert len(tally.unsound) == 1 and "unheard_of" in tally.unsound[0]
 
 
 def test_an_edge_that_was_said_to_be_never_taken_is_unsound() -> None:
