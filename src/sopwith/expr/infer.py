@@ -35,6 +35,7 @@ ProblemKind = OneOf["name", "field", "function", "types", "never", "witness"]
 BOOL: Shapes = of_kind("bool")
 _LOGIC = frozenset({"_&&_", "_||_"})
 _EQUALITY = frozenset({"_==_", "_!=_"})
+_SURE = (Name, Select)
 _NUMERIC = frozenset({"int", "uint", "double"})
 _TYPES = TYPE_NAMES - {"timestamp", "duration", "dyn"}
 """The names of types that are values too: `type(x) == int`."""
@@ -69,12 +70,14 @@ def print_kinds(shapes: Shapes) -> str:
 class Inference:
     """One walk over an expression; `problems` collects what it finds.
 
-    `vague` tells that a value was met about which the schemas say nothing: then no failure is certain.
+    `vague` tells that a value was met about which the schemas say nothing: then no failure is certain. `sure` tells
+    that nothing was met that could fail for any value: only names, and fields that are always there.
     """
 
     def __init__(self, types: Mapping[str, Shapes]) -> None:
         self.problems: list[TypeProblem] = []
         self.vague = False
+        self.sure = True
         self._types = types
         self._bound: dict[str, list[Shapes]] = {}
 
@@ -82,6 +85,7 @@ class Inference:
         """The alternatives of the value of `node`."""
         found = self._of(node)
         self.vague = self.vague or found is DYN
+        self.sure = self.sure and isinstance(node, _SURE)
         return found
 
     def _of(self, node: Node) -> Shapes:
@@ -116,6 +120,7 @@ class Inference:
         if name in self._types:
             return self._types[name]
         if name in _TYPES:
+            self.sure = False  # no JSON
             return of_kind("type")
         message = Text(f"there is no name '{name}' here", f"此处没有名称“{name}”")
         return self._problem("name", node.column, message, close(name, self._types))
@@ -139,6 +144,7 @@ class Inference:
             return self._problem("types", column, message)
         for shape in maps:
             found = member(shape, name)
+            self.sure = self.sure and not found.optional and len(maps) == len(operand)
             if not found.unknown:
                 parts.append(found.shapes)
         if parts:

@@ -46,7 +46,7 @@ def examine(expression: Expression, types: Mapping[str, JsonSchema]) -> Examinat
     inference = Inference(_shapes(expression, types))
     result = inference.of(expression.tree)
     problems: Iterable[TypeProblem] = dict.fromkeys(inference.problems)
-    if not problems and not (inference.vague and expression.names):
+    if not problems and not inference.sure and not (inference.vague and expression.names):
         problems = _on_witnesses(expression, types)
     return Examination(tuple(sorted(problems, key=lambda problem: problem.column)), result)
 
