@@ -8,7 +8,8 @@ from tests.models.real_model import real_model_file
 
 from sopwith.errors import ModelError, ModelFileError, UserError
 from sopwith.ir.schema import validator
-from sopwith.models.local import LocalModel, label_probabilities, physical_cores, request_body
+from sopwith.models.llama import label_probabilities, request_body
+from sopwith.models.local import LocalModel, physical_cores
 from sopwith.models.port import Action, ModelReply, ModelRequest, Prompt, Turn
 from sopwith.models.reply import read_reply
 

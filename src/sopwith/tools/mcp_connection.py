@@ -30,7 +30,7 @@ from pydantic import ValidationError
 from sopwith.errors import Text, ToolSourceError
 from sopwith.ir.pydantic_problem import told
 from sopwith.ir.value import Json
-from sopwith.tools.supervisor import supervised
+from sopwith.process.supervisor import supervised
 
 _TAIL_BYTES = 4096
 _TAIL_LINES = 8

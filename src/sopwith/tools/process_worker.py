@@ -17,12 +17,12 @@ from typing import Any
 
 from sopwith.errors import Text, ToolSourceError, UserError
 from sopwith.ir.value import Json
+from sopwith.process.supervisor import GRACE_SECONDS, supervised
 from sopwith.tools.bounded import OutOfTime
 from sopwith.tools.declaration import ToolError
 from sopwith.tools.module import file_of
 from sopwith.tools.process_child import receive, send
 from sopwith.tools.signature import place
-from sopwith.tools.supervisor import GRACE_SECONDS, supervised
 from sopwith.tools.worker import NotStarted, Workers
 
 MOST = 8

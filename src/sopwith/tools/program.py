@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
+from sopwith.process.supervisor import supervised
 from sopwith.tools.declaration import ToolError
-from sopwith.tools.supervisor import supervised
 
 _CHUNK = 1 << 16
 
