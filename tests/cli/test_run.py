@@ -87,6 +87,31 @@ def test_a_line_a_step_says_number_name_choice_and_confidence(triage: Command) -
     assert "answer, 23 characters" in second
 
 
+def test_a_role_has_its_own_model_on_the_command_line(triage: Command) -> None:
+    triage.write("judge.jsonl", '"B"\n"B"\n')
+    triage.write("answer.jsonl", '"Soon."\n')
+    ran = triage(
+        *ASK, "--model", "scripted:none.jsonl", "--model", "judge=scripted:judge.jsonl",
+        "--model", "answer=scripted:answer.jsonl", "--jsonl",
+    )  # fmt: skip
+    assert ran.code == ExitCode.OK
+    events = [json.loads(line) for line in ran.out.splitlines()]
+    assert events[0]["data"]["models"] == {"answer": "scripted:answer.jsonl", "judge": "scripted:judge.jsonl"}
+    asked = [event["data"]["model"] for event in events if event["kind"] == "model.requested"]
+    assert asked == ["scripted:judge.jsonl", "scripted:judge.jsonl", "scripted:answer.jsonl"]
+
+
+def test_a_model_of_a_step_that_nobody_connected_is_told(triage: Command) -> None:
+    text = (triage.folder / "procedure.yaml").read_text(encoding="utf-8")
+    triage.write("procedure.yaml", text + "model: big\n")
+    ran = triage(*ASK, "--model", "scripted:script.jsonl")
+    assert ran.code == ExitCode.USAGE and "no model is connected as 'big'" in ran.err
+    assert (
+        triage(*ASK, "--model", "scripted:none.jsonl", "--model", "big=scripted:script.jsonl").code
+        == ExitCode.OK
+    )
+
+
 def test_lines_are_aligned_also_with_chinese_names(triage: Command) -> None:
     from rich.cells import cell_len
 

@@ -8,6 +8,7 @@ import pytest
 from tests.cli.command import Command
 
 from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.project import models_given
 from sopwith.cli.settings import SETTINGS, load_settings, variable
 from sopwith.errors import UserError
 
@@ -49,6 +50,18 @@ def test_the_nearer_source_decides(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert load_settings(folder, {"model": "local:given"}).model == "local:given"
     assert found.found["budget.tokens"] == str(folder / "sopwith.toml")
     assert found.found["model"] == "environment"
+
+
+def test_models_of_roles_add_up_over_the_sources(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "sopwith.toml").write_text('[models]\njudge = "local:a"\nanswer = "local:b"\nbig = "local:c"\n')
+    monkeypatch.setenv("SOPWITH_MODELS", "answer=openai:d@http://h/v1")
+    given = models_given(["big=local:e", "local:f", "scripted:a=b.jsonl"])
+    assert given == {"model": "scripted:a=b.jsonl", "models": {"big": "local:e"}}
+    found = load_settings(folder, given)
+    assert found.models == {"judge": "local:a", "answer": "openai:d@http://h/v1", "big": "local:e"}
+    (folder / "sopwith.toml").write_text("[models]\njudge = 1\n")
+    with pytest.raises(UserError, match="models must be names, each with a text"):
+        load_settings(folder)
 
 
 def test_a_pyproject_is_a_project_file_where_it_has_the_table(folder: Path) -> None:

@@ -66,6 +66,12 @@ def own(before: set[int]) -> list[int]:
     return [pid for pid in children(os.getpid()) if pid not in before]
 
 
+def wait_until_started(before: set[int], call: asyncio.Task[object]) -> None:
+    """Until another process is there, or the call has given up."""
+    while not call.done() and len(own(before)) < 2:
+        time.sleep(0.01)
+
+
 @pytest.fixture
 def before() -> set[int]:
     return set(children(os.getpid()))
@@ -147,8 +153,7 @@ async def test_a_crash_costs_one_more_attempt_and_a_second_one_is_told(model, be
         known = own(before)
         os.kill(known[-1], number)
         await asyncio.to_thread(wait_until_gone, known, GRACE)
-        while not call.done() and len(own(before)) < 2:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(wait_until_started, before, call)
     with pytest.raises(ModelError) as caught:
         await call
     assert number.name in caught.value.message.en and "memory" in caught.value.hint.en

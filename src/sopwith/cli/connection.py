@@ -184,12 +184,15 @@ class Connection:
     model: Model | None
     log: SqliteLog
     vault: SqliteVault
+    others: tuple[Model, ...] = ()
+    """The models of roles and names."""
 
     async def close(self) -> None:
         """Close everything."""
         await self.engine.close()
-        if self.model is not None:
-            await self.model.close()
+        for model in (self.model, *self.others):
+            if model is not None:
+                await model.close()
         self.vault.close()
 
 
@@ -234,7 +237,7 @@ async def _connect(
 ) -> Connection:
     heads = heads_of(project.settings)
     prices = Prices() if project.prices is None else Prices.read(project.prices)
-    model = model_of(project.model or LOCAL) if needs_model(machine, given) else None
+    model, named = _models(project) if needs_model(machine, given) else (None, {})
     data = project.settings.data
     log = open_log(data, make=True)
     try:
@@ -256,8 +259,16 @@ async def _connect(
         vault=vault,
         alerts=alerts_of(project.settings),
         heads=heads,
+        models=named,
     )
-    return Connection(engine, machine, model, log, vault)
+    return Connection(engine, machine, model, log, vault, tuple(named.values()))
+
+
+def _models(project: Project) -> tuple[Model, dict[str, Model]]:
+    """The default model and those of roles and names; one that is named twice is opened once."""
+    default = project.model or LOCAL
+    opened = {spec: model_of(spec) for spec in dict.fromkeys((default, *project.models.values()))}
+    return opened[default], {name: opened[spec] for name, spec in project.models.items()}
 
 
 def _catalogue(project: Project) -> Catalogue:

@@ -23,7 +23,7 @@ PriceFile = Annotated[
     Path | None, typer.Option("--prices", metavar="FILE", help="Prices of models. 价格文件")
 ]
 ModelSpec = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--model",
         metavar="SPEC",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,13 +21,15 @@ POLICY = "policy.yaml"
 PRICES = "prices.yaml"
 WHERE = "where"
 LOCAL = "local"
+_NAMED = re.compile(r"([A-Za-z_]\w*)=(.+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the command line says about a project; None where it says nothing."""
 
-    model: str | None = None
+    model: Sequence[str] | None = None
+    """The default model, and `ROLE=MODEL` or `NAME=MODEL` for others."""
     data: Path | None = None
     tools: Sequence[Path] | None = None
     mcp: Path | None = None
@@ -40,9 +43,13 @@ class Options:
         """The same, by the names of the settings."""
         named = {
             name: getattr(self, name)
-            for name in ("model", "data", "tools", "mcp", "policy", "prices", "principal", "roles")
+            for name in ("data", "tools", "mcp", "policy", "prices", "principal", "roles")
         }
-        return named | {f"budget.{name}": value for name, value in self.budget.model_dump().items()}
+        return (
+            named
+            | models_given(self.model or ())
+            | {f"budget.{name}": value for name, value in self.budget.model_dump().items()}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +66,23 @@ class Project:
 
     @property
     def model(self) -> str | None:
-        """The model that was named, if one was."""
+        """The default model that was named, if one was."""
         return self.settings.model
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """The models of roles and names."""
+        return self.settings.models
+
+
+def models_given(specs: Sequence[str]) -> dict[str, Any]:
+    """`--model SPEC` and `--model NAME=SPEC` as the settings `model` and `models`. The last of several counts."""
+    named = [match for spec in specs if (match := _NAMED.fullmatch(spec))]
+    plain = [spec for spec in specs if not _NAMED.fullmatch(spec)]
+    return {
+        "model": plain[-1] if plain else None,
+        "models": {match[1]: match[2] for match in named} or None,
+    }
 
 
 def find_project(file: Path, options: Options, allow: Sequence[str] = ()) -> Project:
@@ -113,6 +135,7 @@ def remember(project: Project, data: Path, run: str) -> None:
         "policy": str(project.policy) if project.policy else None,
         "prices": str(project.prices) if project.prices else None,
         "model": absolute(project.model),
+        "models": {name: absolute(spec) for name, spec in project.models.items()},
         "allow": list(project.allow),
     }
     place = data / WHERE / f"{run}.json"

@@ -130,6 +130,7 @@ def project_again(options: Options, run: str) -> Project:
     for name in ("tools", "mcp", "policy", "prices", "model"):
         if given[name] is None:
             given[name] = noted.get(name)
+    given["models"] = {**noted.get("models", {}), **(given["models"] or {})}
     settings = load_settings(Path.cwd(), given)
     return Project(
         procedure=Path(noted.get("procedure", "")),

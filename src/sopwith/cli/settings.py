@@ -38,7 +38,7 @@ OTHER_VARIABLES = frozenset(
 )
 """Variables of the same prefix that are no settings."""
 
-Kind = Literal["text", "words", "path", "place", "paths", "count", "seconds", "money"]
+Kind = Literal["text", "table", "words", "path", "place", "paths", "count", "seconds", "money"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,13 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             Text(
                 "the model: local, openai:NAME, anthropic:NAME …",
                 "模型：local、openai:NAME、anthropic:NAME 等",
+            ),
+        ),
+        "models": Setting(
+            "table",
+            Text(
+                'models of roles and names: judge = "openai:NAME"',
+                '各角色或名称的模型：judge = "openai:NAME"',
             ),
         ),
         "data": Setting(
@@ -80,6 +87,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
 
 _WANTED: Mapping[Kind, Text] = {
     "text": Text("text", "文本"),
+    "table": Text("names, each with a text", "名称到文本的表"),
     "words": Text("a list of texts", "文本列表"),
     "path": Text("a path", "路径"),
     "place": Text("a path or a URL", "路径或 URL"),
@@ -95,6 +103,7 @@ class Settings:
     """What holds for one command. `found` says for each setting that was set where it comes from."""
 
     model: str | None
+    models: Mapping[str, str]
     data: Path
     tools: tuple[Path, ...] | None
     mcp: Path | None
@@ -121,11 +130,12 @@ def load_settings(
     found: dict[str, str] = {}
     for layer, source in _layers(folder, given or {}, environment):
         for name, value in layer.items():
-            values[name] = value
+            values[name] = {**values.get(name, {}), **value} if SETTINGS[name].kind == "table" else value
             found[name] = source
     budget = {name.partition(".")[2]: value for name, value in values.items() if name.startswith("budget.")}
     return Settings(
         model=values.get("model"),
+        models=MappingProxyType(values.get("models", {})),
         data=values.get("data", Path(".sopwith")),
         tools=values.get("tools"),
         mcp=values.get("mcp"),
@@ -152,7 +162,7 @@ def _layers(
     if file is not None:
         yield _of_file(file, _table(file) or {}), str(file)
     yield _of_environment(environment), "environment"
-    set_ = {name: value for name, value in given.items() if value not in (None, (), [])}
+    set_ = {name: value for name, value in given.items() if value not in (None, (), [], {})}
     yield {name: _value(name, value, Path(), "--" + name) for name, value in set_.items()}, "command line"
 
 
@@ -228,6 +238,9 @@ def _parsed(kind: Kind, text: str) -> Any:
         return text.split(os.pathsep)
     if kind == "words":
         return [word.strip() for word in text.split(",")]
+    if kind == "table":
+        pairs = (word.partition("=") for word in text.split(","))
+        return {name.strip(): value.strip() for name, _, value in pairs}
     if kind in ("count", "seconds", "money"):
         with suppress(ValueError):
             return int(text) if kind == "count" else float(text)
@@ -250,12 +263,18 @@ def _unknown(name: str, source: str, known: tuple[str, ...]) -> UserError:
     )
 
 
+def _is_table(value: dict[Any, Any]) -> bool:
+    return all(isinstance(item, str) and item for item in value.values())
+
+
 def _value(name: str, value: Any, folder: Path, place: str) -> Any:
     """The value of a setting, as it is used. Raises `UserError` where it is not of its kind."""
     kind = SETTINGS[name].kind
     match kind, value:
         case "text", str() if value:
             return value
+        case "table", dict() if _is_table(table := cast("dict[Any, Any]", value)):
+            return table
         case "place", str() if is_url(value):
             return value
         case (("path" | "place"), (str() | Path())) if str(value):

@@ -68,7 +68,8 @@ class RunStarted(Body):
     `request` and `inputs` are redacted; `date` is the run's ISO date in its time zone; `decisions` is the version of
     the decision types. In a `dry_run` no write reaches a tool, ever. `budget` limits the run,
     `step_budgets` the steps that are named and `step_budget` all others; `account` is where the run has reserved its
-    budget, where its principal has one, and `cut` names the limits that are what the principal had left."""
+    budget, where its principal has one, and `cut` names the limits that are what the principal had left. `model` is the
+    default model, and `models` are those of roles and names."""
 
     kind: Literal["run.started"] = "run.started"
     version: int = VERSION
@@ -91,6 +92,7 @@ class RunStarted(Body):
     step_budgets: dict[str, Budget] = Field(default_factory=dict)
     account: str | None = None
     cut: tuple[str, ...] = ()
+    models: dict[str, str] = Field(default_factory=dict)
 
 
 class PhaseEntered(Body):

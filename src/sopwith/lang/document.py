@@ -29,6 +29,10 @@ class Document:
         """The place of a part, or of its nearest parent that has one."""
         return nearest(self.places, path, self.file)
 
+    def place_of_model(self, step: str) -> Place:
+        """The place of the `model` of a step, or with "" of the procedure."""
+        return self.place("steps", step, "model") if step else self.place("model")
+
 
 def nearest(places: Mapping[Path, Place], path: Path, file: str) -> Place:
     """The place of `path` or of its nearest parent; the head of the file where none is known."""

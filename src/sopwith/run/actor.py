@@ -25,9 +25,9 @@ from sopwith.tools.catalogue import Catalogue
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a driver acts through: models by name (None is the default), tools, guards, prices, and the clock."""
+    """What a driver acts through: models by the name that a step gives and the role, tools, guards, prices, clock."""
 
-    models: Callable[[str | None], Model]
+    models: Callable[[str | None, str], Model]
     catalogue: Catalogue
     policy: Policy
     screen: Screen

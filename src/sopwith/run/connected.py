@@ -1,20 +1,55 @@
-"""The models that are connected to an engine, by the names that procedures use."""
+"""The models that are connected to an engine: by the names that procedures use, and by what they do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sopwith.errors import Text, UserError
+from sopwith.ir.diagnostic import Place
+from sopwith.ir.event import Purpose
+from sopwith.ir.procedure import Procedure
 from sopwith.models.port import Model
+
+ROLES = ("execute", "judge", "answer", "guide")
+"""What models do: fill arguments and values, choose among labels, write the answer, give advice."""
+
+_ROLE_OF: Mapping[Purpose, str] = MappingProxyType({"judge": "judge", "answer": "answer"})
+
+Where = Callable[[str], Place]
+"""The place of a step's `model`, or with "" of the procedure's own."""
+
+
+def role_of(purpose: Purpose, *, choice: bool) -> str:
+    """The role that a model has when it is asked for `purpose`; `choice`: it is to choose one of some labels."""
+    return "judge" if choice else _ROLE_OF.get(purpose, "execute")
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectedModels:
-    """The model of steps that name none, and those with a name."""
+    """The default model, and those with a name, which may be a role."""
 
     default: Model | None
     named: Mapping[str, Model]
+    own: tuple[Model, ...] = ()
+    """Those that were connected here, by their names: they are closed here."""
+
+    @classmethod
+    def of_given(
+        cls, default: Model | str | None, named: Mapping[str, Model | str] | None
+    ) -> ConnectedModels:
+        """What was given: models, or names for `connect`. Raises what that does."""
+        given = named or {}
+        texts = dict.fromkeys(each for each in (default, *given.values()) if isinstance(each, str))
+        own = {text: connected(text) for text in texts}
+        models = {name: own[each] if isinstance(each, str) else each for name, each in given.items()}
+        return cls(own[default] if isinstance(default, str) else default, models, tuple(own.values()))
+
+    async def close(self) -> None:
+        """Close those that were connected here; one that was passed is its maker's."""
+        for model in self.own:
+            await model.close()
 
     def __iter__(self) -> Iterator[Model]:
         if self.default is not None:
@@ -26,15 +61,55 @@ class ConnectedModels:
         """The id of the default model, as a run is pinned to it."""
         return "none" if self.default is None else self.default.id
 
-    def of(self, name: str | None) -> Model:
-        """The model that a step names. Raises `UserError` where none is connected."""
-        model = self.named.get(name, self.default) if name is not None else self.default
+    @property
+    def ids(self) -> dict[str, str]:
+        """The ids of the models with a name."""
+        return {name: self.named[name].id for name in sorted(self.named)}
+
+    def of(self, name: str | None, role: str) -> Model:
+        """The model that a step names by its name or a role; else that of `role`; else the default.
+
+        Raises `UserError` where none is connected.
+        """
+        self.hold(name)
+        model = self.named.get(name or role, self.default)
         if model is None:
             raise UserError(
                 Text("this step needs a model, and none is connected", "该步骤需要模型，但没有连接模型"),
                 Text('pass `model="local"` or another', '请传入 model="local" 或其他模型'),
             )
         return model
+
+    def hold(self, name: str | None, where: str = "") -> None:
+        """Raise `UserError` for a `name` that is neither a role nor that of a connected model."""
+        if name is None or name in ROLES or name in self.named:
+            return
+        listed = ", ".join(dict.fromkeys((*ROLES, *self.named)))
+        raise UserError(
+            Text(
+                f"{where}no model is connected as '{name}'",
+                f"{where}没有以“{name}”为名连接的模型",
+            ),
+            Text(
+                f"known: {listed}; connect one: `[models] {name} = …` in sopwith.toml, --model {name}=SPEC, "
+                "or `models=` in Python",
+                f"可用：{listed}；连接方式：sopwith.toml 中写 `[models] {name} = …`、--model {name}=SPEC，"
+                "或 Python 中的 models=",
+            ),
+        )
+
+
+def hold_to_models(models: ConnectedModels, procedure: Procedure, where: Where | None = None) -> None:
+    """Refuse to run a procedure with a step whose model nobody has connected. Raises `UserError` that names the step,
+    and its place `where` that is known."""
+    if models.default is None and not models.named:
+        return  # what needs a model says so when it comes to that
+    wanted = [("", procedure.model), *((name, step.model) for name, step in procedure.steps.items())]
+    for step, name in wanted:
+        if name is None:
+            continue
+        head = "" if where is None else f"{where(step)}: "
+        models.hold(name, head + (f"steps.{step}.model: " if step else "model: "))
 
 
 def connected(name: str) -> Model:

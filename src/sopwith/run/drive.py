@@ -35,6 +35,7 @@ from sopwith.ir.event import (
 from sopwith.ir.outcome import OutcomeKind
 from sopwith.ir.tool import ErrorData
 from sopwith.run.actor import Actor
+from sopwith.run.connected import role_of
 from sopwith.run.decide import decide
 from sopwith.run.decision import (
     AskModel,
@@ -184,7 +185,8 @@ def _enter(driver: Driver, step: str, visit: int, cause: int | None) -> None:
 
 async def _ask_model(driver: Driver, decision: AskModel) -> None:
     journal = driver.journal
-    model = driver.around.models(decision.model)
+    role = role_of(decision.purpose, choice=decision.request.form == "choice")
+    model = driver.around.models(decision.model, role)
     prompt = decision.request.prompt
     turns = None
     if prompt.turns and decision.purpose != "free":

@@ -46,7 +46,7 @@ from sopwith.run.actor import Surroundings
 from sopwith.run.approval import ANSWER_HINT, answered
 from sopwith.run.book import Book
 from sopwith.run.budget import hold_to_prices, hold_to_steps
-from sopwith.run.connected import ConnectedModels, connected
+from sopwith.run.connected import ConnectedModels, hold_to_models
 from sopwith.run.decision import VERSION as DECISIONS
 from sopwith.run.drive import Driver
 from sopwith.run.given import (
@@ -82,7 +82,8 @@ class Engine:
     """Runs procedures.
 
     `procedures` are files, texts or objects; `tools` are decorated functions and tool sources; `model` is a model or a
-    name for `connect` ("local", "openai:…"). Without a `log` events are kept in memory. Without a `vault` secrets are
+    name for `connect` ("local", "openai:…"); `models` are others, by a role (`execute`, `judge`, `answer`,
+    `guide`) or a name that steps give. Without a `log` events are kept in memory. Without a `vault` secrets are
     kept sealed beside the log (`NAME.vault`), or in memory. Without a `policy` reads are allowed and writes are not.
     With `heads` the last hash of a run is signed and kept there whenever it ends or waits; where that fails, a warning
     is logged and the run goes on.
@@ -104,7 +105,7 @@ class Engine:
         screen: Screen | None = None,
         redact: RedactRules | None = None,
         vault: Vault | None = None,
-        models: Mapping[str, Model] | None = None,
+        models: Mapping[str, Model | str] | None = None,
         alerts: Sequence[AlertSink] = (),
         heads: Heads | None = None,
         clock: Clock = _now,
@@ -112,9 +113,7 @@ class Engine:
         given = [procedures] if isinstance(procedures, Procedure | Document | Path | str) else procedures
         self._documents = [document_of(item) for item in given]
         self._catalogue = Catalogue(tool_sources(tools))
-        self._connected = connected(model) if isinstance(model, str) else None
-        default = self._connected if isinstance(model, str) else model
-        self._models = ConnectedModels(default, dict(models or {}))
+        self._models = ConnectedModels.of_given(model, models)
         self._log: Log = log if log is not None else MemoryLog()
         self._policy = policy if policy is not None else Policy()
         self._budgets = budget if isinstance(budget, Budgets) else Budgets(run=budget or UNLIMITED)
@@ -152,8 +151,7 @@ class Engine:
     async def close(self) -> None:
         """Release the tools, the log, the vault, and a model that was named; one that was passed is its maker's."""
         await self._catalogue.close()
-        if self._connected is not None:
-            await self._connected.close()
+        await self._models.close()
         self._vault.close()
         await self._log.close()
         for sink in self._alerts:
@@ -178,6 +176,8 @@ class Engine:
             if errors:
                 raise ProcedureError(_BROKEN, _BROKEN_HINT, errors)
             hold_to_steps(self._budgets, [document.procedure for document in self._documents])
+            for document in self._documents:
+                hold_to_models(self._models, document.procedure, document.place_of_model)
             self._checked = {d.procedure.id: d.procedure for d in self._documents}
             self._procedure_blobs = {name: _pinned(each.to_data()) for name, each in self._checked.items()}
             self._tools_blob = _pinned([spec.model_dump(mode="json") for spec in specs.values()])
@@ -226,6 +226,7 @@ class Engine:
                     policy=journal.keep(*self._rules_blob),
                     prompts=prompts_digest(book.language),
                     model=self._models.id,
+                    models=self._models.ids,
                     decisions=DECISIONS,
                     principal=who.model_copy(update={"id": redactor.redact(storable(who.id))}),
                     request=redactor.redact(storable(request)),
@@ -348,6 +349,7 @@ class Engine:
         stored.must_go_on()
         stored.must_be_free(self._clock())
         hold_to_prices(self._prices, stored.state.budgets, self._models)
+        hold_to_models(self._models, stored.driver.book.procedure)
         return stored
 
     async def _go_on(self, stored: StoredRun, by: Principal | str) -> Run:
