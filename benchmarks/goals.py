@@ -60,5 +60,6 @@ GOALS: dict[str, Goal] = {
     "rules_blurred": NONE,
     "check_ms_1000_steps": Goal(at_most=500),
     "compile_ms_1000_steps": Goal(at_most=500),
+    "show_s_1000_steps": Goal(at_most=5),
     "check_growth_10x": Goal(at_most=13),
 }

@@ -26,11 +26,14 @@ import asyncio
 import gc
 import logging
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
 from benchmarks.broken import BREAKS, IMPLIED, TOOLS, broken
@@ -207,6 +210,29 @@ def costs(size: Size) -> list[Measure]:
     return measures
 
 
+def shown(size: Size, folder: Path) -> Measure:
+    """Seconds of `sopwith show` of a long procedure, the start of the process included: the slowest way to show it."""
+    file = folder / "long.yaml"
+    file.write_text(write_yaml(long_procedure(size.steps)), encoding="utf-8")
+    ways = ([], ["--text", "-o", str(folder / "long.txt")], ["--svg", "-o", str(folder / "long.svg")])
+    took: list[list[float]] = [[] for _ in ways]
+    for _ in range(max(1, size.repeats // 2)):
+        for seconds, way in zip(took, ways, strict=True):
+            began = time.perf_counter()
+            command = [
+                sys.executable,
+                "-c",
+                "from sopwith.cli.app import main; main()",
+                "show",
+                str(file),
+                *way,
+            ]
+            subprocess.run(command, check=True, capture_output=True)
+            seconds.append(time.perf_counter() - began)
+    slowest = max(statistics.median(seconds) for seconds in took)
+    return Measure("show_s_1000_steps", round(slowest, 2), "s", len(took[0]))
+
+
 def _check(procedure: Procedure) -> None:
     for one in check(Document(procedure, {}, "p", ""), LONG_TOOLS):
         if one.severity is Severity.ERROR:
@@ -216,6 +242,8 @@ def _check(procedure: Procedure) -> None:
 async def measured(size: Size) -> tuple[list[Measure], list[str]]:
     """All measures, and what was found wrong."""
     times = costs(size)
+    with tempfile.TemporaryDirectory() as folder:
+        times.append(shown(size, Path(folder)))
     trips, texts, lost = round_trips(size.trips)
     files, crashed = damaged_files(size.files, texts)
     runs, tally = await sound_runs(size.sound)
