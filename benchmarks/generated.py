@@ -14,7 +14,10 @@ from benchmarks.conditions import Expressions, Scope, same_kind
 from benchmarks.values import WORDS, Schema, choice, field, instance, record
 from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.tool import Effect
-from sopwith.lang.refused import GRIPS
+from sopwith.lang.refused import GRIPS, KINDS
+
+RUN = tuple(kind for kind in ("each",) if kind not in KINDS)
+"""The kinds of steps that are drawn where this version runs them."""
 
 Steps = dict[str, dict[str, Any]]
 
@@ -281,7 +284,7 @@ class _Maker:
     def work(self, name: str, scope: Scope) -> tuple[dict[str, Any], Scope]:
         """A step that does something, and what has a value after it."""
         kinds = ("tool", "tool", "returns", "route") if self.plain else (
-            "tool", "tool", "tool", "returns", "returns", "ask", "answer", "free", "route", "cited",
+            "tool", "tool", "tool", "returns", "returns", "ask", "answer", "free", "route", "cited", *RUN,
         )  # fmt: skip
         kind = self.rng.choice(kinds)
         step, gives = getattr(self, f"_{kind}")(scope)
@@ -357,6 +360,30 @@ class _Maker:
     def _answer(self, scope: Scope) -> tuple[dict[str, Any], Schema | None]:
         return {"answer": self.say.words(scope)}, {"type": "string"}
 
+    def _each(self, scope: Scope) -> tuple[dict[str, Any], Schema | None]:
+        """The work of another step, for every item of a list."""
+        rng = self.rng
+        lists = [
+            one for one in self.say.leaves(scope) if one.schema.get("type") == "array" and not one.guards
+        ]
+        if not lists:
+            return self._tool(scope)
+        over = rng.choice(lists)
+        step, gives = getattr(self, rng.choice(("_tool", "_returns", "_answer")))(
+            {**scope, "item": over.schema["items"]}
+        )
+        for idle in ("verify", "min_confidence"):
+            step.pop(idle, None)
+        each: dict[str, Any] = {"in": "${" + over.at + "}"}
+        if rng.random() < 0.3:
+            each["at_once"] = rng.randint(1, 3)
+        items = gives or {"type": "string"}
+        if rng.random() < 0.4:
+            each["on_item_error"] = "collect"
+            error = _object({key: {"type": "string"} for key in ("code", "message")})
+            items = _object({"ok": {"type": "boolean"}, "value": items, "error": error}, "ok")
+        return {**step, "each": each}, {"type": "array", "items": items}
+
     def _free(self, scope: Scope) -> tuple[dict[str, Any], Schema | None]:
         schema = record(self.rng)
         tools = sorted({tool.name for tool in self.rng.sample(self.tools, 2)})
@@ -373,7 +400,12 @@ class _Maker:
             found["pitfalls"] = [self.words()]
         if rng.random() < 0.1:
             found["timeout"] = rng.choice((20.0, 0.5, 3600.0))
-        if gives is not None and "verify" not in step and rng.random() < 0.06 and kind != "cited":
+        if (
+            gives is not None
+            and "verify" not in step
+            and rng.random() < 0.06
+            and kind not in ("cited", "each")
+        ):
             found["verify"] = ""
         return found
 
@@ -403,10 +435,10 @@ def joined(arrivals: list[Scope]) -> Scope:
     }
 
 
-def _object(properties: dict[str, Schema]) -> Schema:
+def _object(properties: dict[str, Schema], *required: str) -> Schema:
     return {
         "type": "object",
-        "required": list(properties),
+        "required": list(required or properties),
         "properties": properties,
         "additionalProperties": False,
     }

@@ -50,7 +50,9 @@ def record(rng: Random, depth: int = 0) -> Schema:
 
 def field(rng: Random, depth: int = 0) -> Schema:
     """A schema of one field."""
-    kind = rng.choice(("enum", "enum", "text", "integer", "number", "boolean", "nullable", "list", "record"))
+    kind = rng.choice(
+        ("enum", "enum", "text", "integer", "number", "boolean", "nullable", "list", "list", "record")
+    )
     if kind in ("list", "record") and depth >= 2:
         kind = "text"
     match kind:
