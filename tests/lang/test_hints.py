@@ -23,7 +23,7 @@ RIGHT: dict[str, Any] = {
     "tool": "hr.balance", "tools": ["hr.balance"], "with": {"user_id": "u1"}, "uses": ["inputs.who"],
     "returns": {"type": "boolean"}, "as": "left", "verify": "true", "retry": {"times": 1}, "visits": 2,
     "min_confidence": 0.8, "on_error": "b", "next": "b", "end": "complete", "result": {}, "to": "b", "otherwise": "b",
-    "when": "true", "steps": {"a": {"end": "complete"}},
+    "when": "true", "each": {"in": "${[1]}"}, "steps": {"a": {"end": "complete"}},
 }  # fmt: skip
 """A value that is right for each field; any other field is text."""
 

@@ -66,7 +66,8 @@ def _print(shown: Terminal, each: Waiting) -> None:
         until = _EXPIRED if _expired(each) else _UNTIL
         times.append(shown.text(until).format(local_time(each.until)))
     shown.out(f"{each.run}  {each.procedure}  {each.step}  {', '.join(times)}")
-    shown.out("    " + cut(f"{each.tool} {as_text(dict(each.arguments))}", CELLS - 4))
+    tool = each.tool if each.calls == 1 else f"{each.tool} × {each.calls:,}"
+    shown.out("    " + cut(f"{tool} {as_text(dict(each.arguments))}", CELLS - 4))
     shown.out(f"    {shown.text(_RULE).format(each.rule)}  · {who_may(shown, each)}")
 
 

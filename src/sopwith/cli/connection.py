@@ -303,7 +303,9 @@ def needs_model(machine: Machine, given: Collection[str]) -> bool:
     """Whether any step of a machine, or the extraction of the inputs that are not `given`, may ask a model."""
     inputs = machine.procedure.inputs
     asked = any(item.from_ is None and name not in given for name, item in inputs.items())
-    return asked or any(purpose_of(node) is not None or judges_of(node) for node in machine.nodes.values())
+    return asked or any(
+        purpose_of(node.working) is not None or judges_of(node) for node in machine.nodes.values()
+    )
 
 
 async def pinned(log: Log, events: Sequence[Event]) -> Machine:

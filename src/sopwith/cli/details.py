@@ -26,6 +26,8 @@ from sopwith.ir.event import (
     HumanAnswered,
     HumanAsked,
     InputsBound,
+    ItemsBegan,
+    ItemsEnded,
     LeaseTaken,
     ModelReplied,
     ModelRequested,
@@ -47,6 +49,7 @@ from sopwith.ir.event import (
     ValueStored,
     event_json,
 )
+from sopwith.ir.place import item_of
 from sopwith.ir.value import Json
 from sopwith.run.preview import as_text
 
@@ -74,7 +77,10 @@ _WORDS: Mapping[str, Text] = {
     "alert": Text("alert", "告警"),
     "failed": Text("failed", "失败"),
     "next": Text("next", "下一步"),
+    "list": Text("list", "列表"),
 }
+_ITEMS = Text("{} items", "{} 项")
+_FAILED = Text("{} failed", "{} 项失败")
 _UNKNOWN = Text("unknown whether it has acted", "无法确定是否已执行")
 _HAPPENED = Text("{} has acted", "{} 已执行")
 _NOT_HAPPENED = Text("{} has not acted", "{} 未执行")
@@ -92,6 +98,8 @@ def details(record: Record, language: str) -> list[str]:
         said = SAYS[type(body)](body, language)
         if said is not None:
             word, text = said
+            item = item_of(event.step)
+            text = text if item is None else f"[{item}] {text}"
             found.append(cut(f"{_WORDS[word].in_(language)}: {text}", CELLS))
     if record.started is not None:
         call = record.started
@@ -222,6 +230,15 @@ def _next(body: EdgeTaken, language: str) -> _Said:
     return "next", f"{body.to}  · {body.by}{': ' + body.label if body.label else ''}{sure}"
 
 
+def _began(body: ItemsBegan, language: str) -> _Said:
+    return "list", _ITEMS.in_(language).format(f"{body.count:,}")
+
+
+def _ended(body: ItemsEnded, language: str) -> _Said:
+    failed = f"  · {_FAILED.in_(language).format(body.failed)}" if body.failed else ""
+    return "value", f"{body.name} = {_value(body.value, body.size)}{failed}"
+
+
 def _silent(body: Body, language: str) -> _Said:
     """What the line of a step, or the head of a trace, says already."""
 
@@ -261,5 +278,7 @@ SAYS: Mapping[type[Body], Callable[[Any, str], _Said]] = {
     AlertRaised: _alert,
     StepFailed: _failed,
     EdgeTaken: _next,
+    ItemsBegan: _began,
+    ItemsEnded: _ended,
 }
 """The line of a trace for each kind of event: a word of `_WORDS`, and what follows it."""

@@ -28,6 +28,30 @@ def read_pairs(pairs: Sequence[str]) -> dict[str, Json]:
     return {name: _value(text) for name, text in split_pairs(pairs).items()}
 
 
+def read_known(said: Sequence[str]) -> bool | dict[str, bool] | None:
+    """Whether writes have acted: `yes` or `no`, or `step=yes` for each. Raises `UserError` for anything else."""
+    if not said:
+        return None
+    if len(said) == 1 and said[0] in _KNOWN:
+        return _KNOWN[said[0]]
+    found: dict[str, bool] = {}
+    for one in said:
+        name, _, word = one.partition("=")
+        if not name or word not in _KNOWN:
+            raise UserError(
+                Text(f"'{one}' says neither yes nor no", f"“{one}”既不是 yes 也不是 no"),
+                Text(
+                    "for example: --happened yes, or --happened 'notify[3]=no' for one of several",
+                    "例如：--happened yes；多个时逐一写 --happened 'notify[3]=no'",
+                ),
+            )
+        found[name] = _KNOWN[word]
+    return found
+
+
+_KNOWN = {"yes": True, "no": False}
+
+
 def _value(text: str) -> Json:
     try:
         return json.loads(text)

@@ -59,9 +59,9 @@ def _inputs(book: Book, given: Mapping[str, Json]) -> Iterator[tuple[Purpose, Mo
 
 
 def _of_node(book: Book, node: Node, given: Mapping[str, Json]) -> Iterator[tuple[Purpose, ModelRequest]]:
-    purpose = purpose_of(node)
+    purpose = purpose_of(node.working)
     if purpose is not None:
-        yield purpose, _request(book, node, purpose, given)
+        yield purpose, _request(book, node.working, purpose, given)
     group = judges_of(node)
     if group:
         state = _state(book, node, given)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from sopwith.cli.columns import cut
+from sopwith.cli.record_items import ItemsRecord
 from sopwith.errors import Text
 from sopwith.ir.event import (
     AlertRaised,
@@ -26,6 +27,8 @@ from sopwith.ir.event import (
     HumanAnswered,
     HumanAsked,
     InputsBound,
+    ItemsBegan,
+    ItemsEnded,
     LeaseTaken,
     ModelReplied,
     ModelRequested,
@@ -46,6 +49,7 @@ from sopwith.ir.event import (
     TimeoutPassed,
     ValueStored,
 )
+from sopwith.ir.place import item_of, step_id
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.tool import Effect
 from sopwith.ir.usage import Usage
@@ -110,6 +114,8 @@ class Record:
     rule: str = ""
     """The rule that asks for leave to make the call at hand."""
     end: str | None = None
+    items: ItemsRecord | None = None
+    """What the items of its list did, where it goes over one."""
 
     @property
     def seconds(self) -> float:
@@ -123,6 +129,10 @@ class Record:
 
     def whole(self, language: str) -> Record:
         """This record with what is open, or that it is an end, as its last part."""
+        if self.items is not None:
+            self.usage += self.items.usage
+            self.parts.insert(0, self.items.said(language))
+            self.good = self.good and not self.items.failed
         if self.started is not None:
             self.add(f"{self.started.tool} ? {open_call(self.started, language)}", good=False)
         if self.asked:
@@ -149,15 +159,18 @@ class Recorder:
         body: Body = event.body
         if isinstance(body, StepEntered):
             self._close()
-            self.current = self._begin(event, (event.step or "").partition("#")[0], body.visit)
+            self.current = self._begin(event, step_id(event.step or ""), body.visit)
         elif isinstance(body, ModelRequested | RunTakenOver) and self.current is None:
-            self.current = self._begin(event, (event.step or "").partition("#")[0], 1)
+            self.current = self._begin(event, step_id(event.step or ""), 1)
         record = self.current
         if record is None:
             return
         record.events.append(event)
         record.ended = event.at
-        ACTS[type(body)](record, event, body, self._language)
+        if record.items is not None and (item := item_of(event.step)) is not None:
+            record.items.take(event, item)
+        else:
+            ACTS[type(body)](record, event, body, self._language)
         if isinstance(body, InputsBound | EdgeTaken | RunFinished | RunHandedBack):
             self._close()
         elif isinstance(body, CallFinished) and _purpose(record) == "free":
@@ -295,9 +308,15 @@ def _failed(record: Record, event: Event, body: StepFailed, language: str) -> No
     record.good = False
 
 
+def _began(record: Record, event: Event, body: ItemsBegan, language: str) -> None:
+    record.items = ItemsRecord(body.count)
+
+
 def _asked(record: Record, event: Event, body: HumanAsked, language: str) -> None:
     record.approval = body.what == "approval"
-    asked = _APPROVAL.in_(language).format(record.tool) if record.approval else _ASKED.in_(language)
+    tool = record.tool or (record.items.tool if record.items else "")
+    tool = f"{tool} × {len(body.items):,}" if body.items else tool
+    asked = _APPROVAL.in_(language).format(tool) if record.approval else _ASKED.in_(language)
     record.wanted = body.count
     record.asked = asked if record.approval else asked.format(short(body.question))
 
@@ -368,6 +387,8 @@ ACTS: Mapping[type[Body], Callable[[Record, Event, Any, str], None]] = {
     RunTakenOver: _taken,
     RunHandedBack: _back,
     RunFinished: _nothing,
+    ItemsBegan: _began,
+    ItemsEnded: _nothing,
     FeedbackGiven: _nothing,
     BudgetReserved: _nothing,
     BudgetSettled: _nothing,

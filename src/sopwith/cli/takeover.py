@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -21,7 +21,7 @@ from sopwith.cli.options import (
     Tools,
     new_verb,
 )
-from sopwith.cli.pairs import read_pairs
+from sopwith.cli.pairs import read_known, read_pairs
 from sopwith.cli.project import Options
 from sopwith.cli.resume import take_up
 from sopwith.cli.session import Session
@@ -44,8 +44,12 @@ def takeover(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Give a name a value. 设置值")
     ] = None,
     happened: Annotated[
-        Literal["yes", "no"] | None,
-        typer.Option("--happened", help="Whether the open writes have acted. 未知的写操作是否已执行"),
+        list[str] | None,
+        typer.Option(
+            "--happened",
+            metavar="yes|no|STEP=yes",
+            help="Whether the open write has acted; of several, which. 未知的写操作是否已执行",
+        ),
     ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Make writes that have acted once more. 再次执行已执行的写操作")
@@ -67,7 +71,7 @@ def takeover(
 
     接管一个已转交人工的运行；加 --to 则交还到某个步骤继续执行。
     """
-    known = None if happened is None else happened == "yes"
+    known = read_known(happened or [])
     given = read_pairs(values or [])
 
     async def act(engine: Engine, session: Session, state: State, events: list[Event]) -> Run:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict
+
+BLOB = "blob"
+Blob = Annotated[str, BLOB]
+"""The digest of bytes that are stored next to the events."""
 
 
 class Body(BaseModel):

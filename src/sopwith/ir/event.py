@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from pydantic import Field
 
 from sopwith.ir.account import BudgetReserved, BudgetSettled
 from sopwith.ir.approval import Terms
-from sopwith.ir.body import Body
+from sopwith.ir.body import BLOB, Blob, Body
+from sopwith.ir.items import ItemsBegan, ItemsEnded
 from sopwith.ir.outcome import Outcome
 from sopwith.ir.person import (
     CancelAsked,
@@ -47,10 +48,6 @@ class Phase(StrEnum):
 
     __hash__ = str.__hash__  # the one of enums is written in Python, and phases are looked up for every event
 
-
-_BLOB = "blob"
-Blob = Annotated[str, _BLOB]
-"""The digest of bytes that are stored next to the events."""
 
 Verdict = Literal["allow", "deny", "ask"]
 Purpose = Literal["inputs", "arguments", "returns", "judge", "answer", "free"]
@@ -368,7 +365,7 @@ BODIES: tuple[type[Body], ...] = (
     ModelReplied, ReplyRepaired, ReplyRejected, CallProposed, CallJudged, CallStarted, CallFinished, CallReconciled,
     ValueStored, CheckRan, EdgeTaken, StepFailed, HumanAsked, HumanAnswered, TimeoutPassed, ResultLate, AlertRaised,
     LeaseTaken, CancelAsked, RunSuspended, RunResumed, RunFinished, RunTakenOver, RunHandedBack, FeedbackGiven,
-    BudgetReserved, BudgetSettled,
+    BudgetReserved, BudgetSettled, ItemsBegan, ItemsEnded,
 )  # fmt: skip
 """Every kind of event. A new kind is a class above and a name here."""
 
@@ -381,8 +378,8 @@ class Event(NamedTuple):
     """A body in its envelope.
 
     `at` is microseconds since 1970 UTC; `seq` counts from 1 per run; `step` is the step instance (`id` or
-    `id#visit`); `cause` is the seq of the event that led to this one; `hash` (64 hex digits, empty until stored) chains
-    this event to the one before.
+    `id#visit`, with `[item]` behind it for an item of a list); `cause` is the seq of the event that led to this one;
+    `hash` (64 hex digits, empty until stored) chains this event to the one before.
     """
 
     task: str
@@ -424,8 +421,8 @@ def blob_fields(kind: str) -> tuple[str, ...]:
     return tuple(
         name
         for name, field in (body.model_fields if body is not None else {}).items()
-        if _BLOB in field.metadata
-        or any(_BLOB in getattr(arm, "__metadata__", ()) for arm in get_args(field.annotation))
+        if BLOB in field.metadata
+        or any(BLOB in getattr(arm, "__metadata__", ()) for arm in get_args(field.annotation))
     )
 
 

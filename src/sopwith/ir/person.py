@@ -12,6 +12,8 @@ class HumanAsked(Body):
     """A person is asked: for an answer (`ask`), or for leave to call (`approval`).
 
     For leave: the keyed hash of the arguments, the rule that asks, and its terms; `expires_at` is in µs since 1970.
+    One question may be for many calls of a step over a list: then `items` are their places in it and `hashes` their
+    keyed hashes, in the same order.
     """
 
     kind: Literal["human.asked"] = "human.asked"
@@ -24,6 +26,8 @@ class HumanAsked(Body):
     count: int = 1
     four_eyes: bool = False
     expires_at: int | None = None
+    items: tuple[int, ...] = ()
+    hashes: tuple[str, ...] = ()
 
 
 class HumanAnswered(Body):
@@ -60,12 +64,14 @@ class RunHandedBack(Body):
     """The person who had taken the run over gives it back: it goes on at the step `to`.
 
     `done`: that step's own work has been done, and its name has a value; only its check and the way on are left.
+    `items`: what is done of the items of that step stays so, and the others are done now.
     """
 
     kind: Literal["run.handed_back"] = "run.handed_back"
     by: str
     to: str
     done: bool = False
+    items: bool = False
 
 
 class FeedbackGiven(Body):

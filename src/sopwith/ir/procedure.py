@@ -77,11 +77,26 @@ class Call(_Part):
     with_: dict[str, Json] = Field(default_factory=dict, alias="with")
 
 
+ITEMS = 1000
+"""So many items a step over a list has at most, where its procedure does not say."""
+
+MOST_ITEMS = 10_000
+MOST_AT_ONCE = 64
+
+
 class Each(_Part):
-    """The step over a list."""
+    """The step over a list: its work is done once for every item of `in`, which is called `as` there.
+
+    At most `at_once` items are at work at the same time; None: 4, and one after the other where they write. A list of
+    more than `limit` items is refused. With `on_item_error: stop` the first item that fails ends the step in its error;
+    with `collect` the result holds `{ok, value}` or `{ok, error}` for each.
+    """
 
     in_: str = Field(alias="in")
-    as_: str = Field(alias="as")
+    as_: str = Field(default="item", alias="as")
+    at_once: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE)
+    on_item_error: Literal["stop", "collect"] = "stop"
+    limit: int = Field(default=ITEMS, ge=1, le=MOST_ITEMS)
 
 
 StepKind = Literal[
@@ -131,9 +146,12 @@ class Step(_Part):
 
     @property
     def kind(self) -> StepKind:
-        """The kind of the step, from the one key that names it; `route` where there is none."""
-        if self.each is not None:
-            return "each"
+        """The kind of the step: `each` over a list, else that of its work."""
+        return self.work if self.each is None else "each"
+
+    @property
+    def work(self) -> StepKind:
+        """The kind of what the step does, once or for every item: from the one key that names it, else `route`."""
         if self.grip is Grip.FREE and (self.do is not None or self.returns is not None) and self.tool is None:
             return "free"
         for kind in ("tool", "answer", "ask", "wait", "call", "script", "code", "returns"):

@@ -45,10 +45,14 @@ class ToolSpec(BaseModel):
 
 
 class ErrorData(BaseModel):
-    """A typed error as data: a model can read it, `on_error` can branch on it (`error.code`)."""
+    """A typed error as data: a model can read it, `on_error` can branch on it (`error.code`).
+
+    `item` is the place in its list (from 0) of the item that failed, in a step over a list.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     code: str
     message: str
     step: str | None = None
+    item: int | None = None

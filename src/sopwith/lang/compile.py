@@ -5,16 +5,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from sopwith.errors import Text, UserError
 from sopwith.expr.expression import parse
 from sopwith.expr.template import Template, parse_template
 from sopwith.ir.procedure import Edge, Grip, Procedure, Step
-from sopwith.ir.tool import ToolSpec
+from sopwith.ir.tool import Effect, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.graph import graph
-from sopwith.lang.machine import FREE_STEP, Choice, CompiledEdge, DynamicEnum, Machine, Node, Use
+from sopwith.lang.machine import (
+    FREE_STEP,
+    Choice,
+    CompiledEach,
+    CompiledEdge,
+    DynamicEnum,
+    Machine,
+    Node,
+    Use,
+)
 from sopwith.lang.numbering import numbers
 
 CYCLE_VISITS = 3
@@ -22,6 +32,9 @@ CYCLE_VISITS = 3
 
 MAX_CHOICES = 26
 """A choice is answered with one letter."""
+
+AT_ONCE = 4
+"""So many items of a list are at work at once where its step does not say and does not write."""
 
 _Path = tuple[str, ...]
 
@@ -93,6 +106,23 @@ def _free_step(procedure: Procedure) -> Step:
 
 
 def _node(step: Step, number: str, grip: Grip, tools: Mapping[str, ToolSpec], visits: int) -> Node:
+    """The compiled step; one over a list holds what it is for one item."""
+    node = _working_node(step, number, grip, tools, visits)
+    if step.each is None:
+        return node
+    writes = node.tool is not None and node.tool.effect is not Effect.READ
+    each = CompiledEach(
+        over=parse_template(step.each.in_),
+        name=step.each.as_,
+        at_once=step.each.at_once or (1 if writes else AT_ONCE),
+        collect=step.each.on_item_error == "collect",
+        limit=step.each.limit,
+        node=node,
+    )
+    return replace(node, kind="each", ready=False, verify=None, choices=(), each=each)
+
+
+def _working_node(step: Step, number: str, grip: Grip, tools: Mapping[str, ToolSpec], visits: int) -> Node:
     tool = None if step.tool is None else tools[step.tool]
     arguments = parse_template(step.with_)
     words = {key: _template(getattr(step, key)) for key in ("do", "answer", "ask")}
@@ -101,16 +131,16 @@ def _node(step: Step, number: str, grip: Grip, tools: Mapping[str, ToolSpec], vi
     uses = _uses(step, (arguments, *(t for t in words.values() if t is not None)))
     return Node(
         step=step,
-        kind=step.kind,
+        kind=step.work,
         number=number,
         grip=step.grip or grip,
         tool=tool,
         arguments=arguments,
         bound=bound,
         free=free,
-        ready=step.kind == "tool" and not free,
+        ready=step.work == "tool" and not free,
         uses=_named(uses),
-        judge_uses=_named((*uses, (step.writes,)) if step.writes else uses),
+        judge_uses=_named(_judge_uses(step, uses)),
         returns=step.returns,
         dynamic_enums=tuple(_dynamic_enums(step.returns, ())),
         choices=_choices(step.returns),
@@ -196,8 +226,17 @@ def _uses(step: Step, templates: tuple[Template, ...]) -> tuple[_Path, ...]:
     if step.uses is not None:
         return tuple(dict.fromkeys(tuple(use.split(".")) for use in step.uses))
     paths = list(dict.fromkeys(path for template in templates for path in template.paths))
+    if step.each is not None and all(path[0] != step.each.as_ for path in paths):
+        paths.insert(0, (step.each.as_,))  # who works on an item sees it
     whole = set(paths)
     return tuple(p for p in paths if not any(p[:n] in whole for n in range(1, len(p))))
+
+
+def _judge_uses(step: Step, uses: tuple[_Path, ...]) -> tuple[_Path, ...]:
+    """What is seen where an edge is chosen: what the step used, but no single item, and its result."""
+    item = None if step.each is None else step.each.as_
+    seen = tuple(path for path in uses if path[0] != item)
+    return (*seen, (step.writes,)) if step.writes else seen
 
 
 def _named(paths: tuple[_Path, ...]) -> tuple[Use, ...]:

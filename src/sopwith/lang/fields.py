@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from sopwith.errors import Text
-from sopwith.ir.procedure import Grip
+from sopwith.ir.procedure import MOST_AT_ONCE, MOST_ITEMS, Grip
 from sopwith.ir.value import Json
 from sopwith.lang.document import Path
 from sopwith.lang.kinds import (
@@ -154,6 +154,18 @@ def _refused(key: str, kind: Kind) -> Kind:
     return Refused(kind, STEP_KEYS[key])
 
 
+EACH: Mapping[str, Kind] = {
+    "in": text,
+    "as": identifier,
+    "at_once": integer(1, MOST_AT_ONCE),
+    "on_item_error": one_of("stop", "collect"),
+    "limit": integer(1, MOST_ITEMS),
+}
+EACH_WORDS = {
+    "items": "in", "list": "in", "of": "in", "over": "in", "item": "as", "max": "limit", "concurrency": "at_once",
+    "parallel": "at_once", "on_error": "on_item_error",
+}  # fmt: skip
+
 _GRIP = one_of(*Grip, refused=GRIPS)
 _TOOLS = many(name_of(A_TOOL))
 _USES = many(name_of(Text("write a name, such as inputs.request", "请写名称，例如 inputs.request")))
@@ -168,7 +180,7 @@ STEP: Mapping[str, Kind] = {
     "ask": text,
     "wait": _refused("wait", record({"until": text, "for": text, "event": text})),
     "call": _refused("call", record({"procedure": text, "with": mapping}, "procedure")),
-    "each": _refused("each", record({"in": text, "as": identifier}, "in", "as")),
+    "each": record(EACH, "in", known_as=EACH_WORDS),
     "script": _refused("script", text),
     "code": _refused("code", text),
     "with": mapping,

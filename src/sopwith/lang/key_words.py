@@ -52,7 +52,10 @@ STEP_KEYS: dict[str, Text] = {
     "ask": Text("A question to a person; `returns` types the answer.", "向人提问；returns 给出回答的类型。"),
     "wait": Text("Wait for a time, a duration or an event.", "等待某个时间、时长或事件。"),
     "call": Text("Run another procedure.", "运行另一个流程。"),
-    "each": Text("Do the step for every item of a list.", "对列表的每一项执行本步骤。"),
+    "each": Text(
+        "Do the step for every item of the list `in`, called `as` there.",
+        "对列表 in 的每一项执行本步骤，在步骤内以 as 称呼该项。",
+    ),
     "script": Text("A script of the author.", "作者写的脚本。"),
     "code": Text("A script that the model writes.", "由模型编写的脚本。"),
     "with": Text(

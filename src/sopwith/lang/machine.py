@@ -59,6 +59,21 @@ class CompiledEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class CompiledEach:
+    """The list that a step goes over (`over`, a template that gives it), and what is done with each item.
+
+    `node` is the step as it is for one item, which is called `name` there: its kind is the kind of its work.
+    """
+
+    over: Template
+    name: str
+    at_once: int
+    collect: bool
+    limit: int
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     """A compiled step.
 
@@ -67,6 +82,7 @@ class Node:
     `judge_uses` what it sees while it chooses an edge (the step's own result included). `returns` is the
     schema of the value that the step writes, `dynamic_enums` its parts that come from the run, `choices` its
     values where it is a choice of at most 26. `visits` bounds how often the step may be entered in one run.
+    A step over a list is of kind `each`: what it does for an item is in `each.node`.
     """
 
     step: Step
@@ -92,6 +108,12 @@ class Node:
     result: Template | None
     writes: str | None
     visits: int
+    each: CompiledEach | None = None
+
+    @property
+    def working(self) -> Node:
+        """The step as it does its work: once, or for one item of its list."""
+        return self if self.each is None else self.each.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +133,8 @@ class Machine:
     numbers: Mapping[str, str]
     output_schema: Mapping[str, Json] | None
     verify: Expression | None
+
+    @property
+    def working(self) -> tuple[Node, ...]:
+        """The nodes as they do their work: of a step over a list, that of one item."""
+        return tuple(node.working for node in self.nodes.values())

@@ -9,7 +9,6 @@ from sopwith.errors import Text
 from sopwith.ir.procedure import Grip
 
 KINDS: dict[str, Text] = {
-    "each": Text("Use a tool that takes the whole list.", "请用接收整个列表的工具。"),
     "call": Text("Write the other procedure's steps here.", "请把另一流程的步骤写在这里。"),
     "wait": Text(
         "Use 'ask', which waits for a person, or end and start again.",

@@ -8,7 +8,7 @@ import json
 from typing import cast
 
 from sopwith.errors import Text
-from sopwith.ir.procedure import SCHEMA, Grip
+from sopwith.ir.procedure import MOST_AT_ONCE, MOST_ITEMS, SCHEMA, Grip
 from sopwith.ir.value import Json
 from sopwith.lang import refused
 from sopwith.lang.key_words import EDGE_KEYS, PROCEDURE_KEYS, STEP_KEYS
@@ -114,7 +114,16 @@ def _step() -> dict[str, _Schema]:
     rest: dict[str, _Schema] = {
         "wait": _plain({"until": _TEXT, "for": _TEXT, "event": _TEXT}),
         "call": _plain({"procedure": _TEXT, "with": _DATA}, "procedure"),
-        "each": _plain({"in": _TEXT, "as": _NAME}, "in", "as"),
+        "each": _plain(
+            {
+                "in": _TEXT,
+                "as": _NAME,
+                "at_once": {"type": "integer", "minimum": 1, "maximum": MOST_AT_ONCE},
+                "on_item_error": {"enum": ["stop", "collect"]},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MOST_ITEMS},
+            },
+            "in",
+        ),
         "script": _TEXT,
         "code": _TEXT,
         "with": _DATA,

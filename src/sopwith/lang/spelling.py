@@ -10,7 +10,7 @@ from sopwith.ir.procedure import Input, Procedure
 from sopwith.ir.value import Json
 from sopwith.lang.comments import Comments
 from sopwith.lang.document import Path
-from sopwith.lang.fields import EDGE, PROCEDURE, STEP
+from sopwith.lang.fields import EACH, EDGE, PROCEDURE, STEP
 
 _Mapping = dict[str, Json]
 
@@ -68,7 +68,7 @@ def _step(data: _Mapping, path: Path, comments: Comments) -> _Mapping:
             result[key] = edges[0]["to"] if alone else edges
     for key, order in (
         ("retry", ("times", "errors")), ("wait", ("until", "for", "event")),
-        ("call", ("procedure", "with")), ("each", ("in", "as")),
+        ("call", ("procedure", "with")), ("each", EACH),
     ):  # fmt: skip
         if key in result:
             result[key] = _ordered(result[key], order)

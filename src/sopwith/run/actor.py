@@ -9,7 +9,7 @@ from sopwith.guard.permit import Policy
 from sopwith.guard.price import Prices
 from sopwith.guard.redact import Redactor
 from sopwith.guard.screen import Screen
-from sopwith.ir.event import AlertRaised, Principal, ReplyRejected, StepFailed, TimeoutPassed
+from sopwith.ir.event import AlertRaised, Body, Principal, ReplyRejected, StepFailed, TimeoutPassed
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json
 from sopwith.models.port import Model
@@ -46,10 +46,19 @@ class Actor:
         self.values = Values(journal.blob, around.redactor.reveal)
         self.late = LateResults(journal, around.redactor)
 
+    @property
+    def state(self) -> State:
+        """The state as what is acted on sees it: the run's."""
+        return self.journal.state
+
+    def emit(self, body: Body, cause: int | None = None) -> int:
+        """One more event of what is acted on. Returns its seq."""
+        return self.journal.emit(body, cause)
+
     def pass_limit(self, scope: Scope, limit: float) -> None:
         """Write down that a limit was passed, with an alert."""
-        seq = self.journal.emit(TimeoutPassed(scope=scope, limit=limit))
-        self.journal.emit(AlertRaised(code=f"timeout.{scope}", message=f"{scope} > {limit:g} s"), seq)
+        seq = self.emit(TimeoutPassed(scope=scope, limit=limit))
+        self.emit(AlertRaised(code=f"timeout.{scope}", message=f"{scope} > {limit:g} s"), seq)
 
     def redact(self, value: Json) -> Json:
         """A value as it may be written: placeholders in the place of secrets and personal data."""
@@ -67,14 +76,14 @@ class Actor:
 
     def reject(self, decision: RejectReply) -> None:
         """Refuse a reply of the model."""
-        self.journal.emit(ReplyRejected(error=self._own(decision.error), final=decision.final))
+        self.emit(ReplyRejected(error=self._own(decision.error), final=decision.final))
 
     def fail_step(self, decision: FailStep) -> None:
         """End the step in an error."""
         error = self._own(decision.error)
-        seq = self.journal.emit(StepFailed(error=error))
+        seq = self.emit(StepFailed(error=error))
         if decision.alert:
-            self.journal.emit(AlertRaised(code=error.code, message=error.message), seq)
+            self.emit(AlertRaised(code=error.code, message=error.message), seq)
 
     def _own(self, error: ErrorData) -> ErrorData:
         """An error of our own as it may be written: what it quotes may hold placeholders of this run."""

@@ -132,7 +132,7 @@ class Book:
 
         A tool whose arguments are all bound is called without a model, which need not read about it.
         """
-        filled = {node.tool.name for node in self.machine.nodes.values() if node.tool and not node.ready}
+        filled = {node.tool.name for node in self.machine.working if node.tool and not node.ready}
         tools = [
             Action(alias(t.name), t.description, t.input_schema)
             for t in self.machine.tools.values()
@@ -140,7 +140,7 @@ class Book:
         ]
         synthetic = [
             Action(self.action_name(node), node.step.title, static_schema(node.returns))
-            for node in self.machine.nodes.values()
+            for node in self.machine.working
             if node.kind == "returns" and not node.choices
         ]
         synthetic += [

@@ -11,6 +11,7 @@ from sopwith.models.reply import read_reply
 from sopwith.run.asking import inputs_form, inputs_request
 from sopwith.run.book import Book
 from sopwith.run.budget import within_budget
+from sopwith.run.decide_items import decide_each
 from sopwith.run.decide_step import decide_step
 from sopwith.run.decision import (
     AskModel,
@@ -96,7 +97,9 @@ def _execute(book: Book, state: State, values: Values) -> Decision:
     if cursor is None:
         return EnterStep(state.entered_by.step if state.entered_by else book.machine.start)
     try:
-        return decide_step(book, book.machine.nodes[cursor.step], state, cursor, values)
+        node = book.machine.nodes[cursor.step]
+        work = None if node.each is None else decide_each
+        return decide_step(book, node, state, cursor, values, work)
     except ExpressionError as error:
         text = Text(f"`{error.source}`: {error.message.en}", f"`{error.source}`：{error.message.zh}")
         return FailStep(ErrorData(code="expression", message=text.in_(book.language), step=cursor.step))

@@ -37,39 +37,59 @@ from sopwith.tools.names import alias
 Work = Callable[[Book, Node, State, Cursor, Values], Decision | None]
 
 
-def decide_step(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
-    """The next decision at `node`. Raises `ExpressionError` where an expression of the step fails."""
+def decide_step(
+    book: Book, node: Node, state: State, cursor: Cursor, values: Values, work: Work | None = None
+) -> Decision:
+    """The next decision at `node`, whose own work is decided by `work` (`decide_work`).
+
+    Raises `ExpressionError` where an expression of the step fails.
+    """
     if cursor.failed is not None:
         return route_error(book, node, state, cursor, values)
-    decision = _next(book, node, state, cursor, values)
-    if cursor.timed_out is not None and _begins(decision, cursor):
+    if cursor.visit > node.visits + state.forgiven.get(node.step.id, 0):
+        return FailStep(_error(book, node, "visits", TOO_OFTEN, str(node.visits)))
+    decision = (work or decide_work)(book, node, state, cursor, values)
+    if decision is None:
+        decision = _way_on(book, node, state, cursor, values)
+    return _in_time(book, node, cursor, decision)
+
+
+def decide_work(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
+    """The next decision of the work of `node`, its check included; None where both are done.
+
+    Raises `ExpressionError` where an expression of the step fails.
+    """
+    if not cursor.done or node.kind == "free":
+        decision = _WORK[node.kind](book, node, state, cursor, values)
+        if decision is not None:
+            return _in_time(book, node, cursor, decision)
+    # What was made up for a dry run has nothing that could be verified.
+    if node.verify is not None and cursor.checked is not True and not cursor.stubbed:
+        return _check(book, node, state, cursor, values)
+    return None
+
+
+def _way_on(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
+    if node.step.end is not None:
+        return EnterPhase(Phase.VERIFY if node.step.end == "complete" else Phase.ESCALATE)
+    return route(book, node, state, cursor, values)
+
+
+def _in_time(book: Book, node: Node, cursor: Cursor, decision: Decision) -> Decision:
+    """`decision`, unless the step is out of time and it begins something new."""
+    if cursor.timed_out is not None and begins(decision, cursor):
         return FailStep(_error(book, node, "timeout", OUT_OF_TIME, f"{cursor.timed_out:g}"), alert=True)
     return decision
 
 
-def _begins(decision: Decision, cursor: Cursor) -> bool:
-    """Whether a decision begins something new: a step that is out of time may only finish what it has begun.
+def begins(decision: Decision, cursor: Cursor) -> bool:
+    """Whether a decision begins something new: what is out of time, or over, may only finish what it has begun.
 
     A write that may have acted is not new: it is made known, or escalates.
     """
     return isinstance(decision, AskModel | AskPerson) or (
         isinstance(decision, StartCall) and not cursor.unknown
     )
-
-
-def _next(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
-    if cursor.visit > node.visits + state.forgiven.get(node.step.id, 0):
-        return FailStep(_error(book, node, "visits", TOO_OFTEN, str(node.visits)))
-    if not cursor.done or node.kind == "free":
-        decision = _WORK[node.kind](book, node, state, cursor, values)
-        if decision is not None:
-            return decision
-    # What was made up for a dry run has nothing that could be verified.
-    if node.verify is not None and cursor.checked is not True and not cursor.stubbed:
-        return _check(book, node, state, cursor, values)
-    if node.step.end is not None:
-        return EnterPhase(Phase.VERIFY if node.step.end == "complete" else Phase.ESCALATE)
-    return route(book, node, state, cursor, values)
 
 
 def _check(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
@@ -140,7 +160,7 @@ def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, 
         if refused is None and repeatable and tries < 1 + (retry.times if retry else 1):
             return again
         if tool.reconcilable and not cursor.unsure:
-            started = state.open[-1].started if state.open else 0
+            started = state.latest_write or 0
             return Reconcile(tool, arguments, cursor.key or "", _name(book, node, state), started)
         return EnterPhase(Phase.ESCALATE)
     if cursor.error is None:

@@ -152,7 +152,10 @@ class FailStep:
 
 @dataclass(frozen=True, slots=True)
 class AskPerson:
-    """Ask a person, and suspend the run. For an approval: its hash, the rule that asks, and its terms."""
+    """Ask a person, and suspend the run. For an approval: its hash, the rule that asks, and its terms.
+
+    One that covers the calls of several items names them, with the hash of each.
+    """
 
     question: str
     what: Literal["ask", "approval"]
@@ -160,6 +163,36 @@ class AskPerson:
     arguments: str | None = None
     rule: str | None = None
     terms: Terms | None = None
+    items: tuple[int, ...] = ()
+    hashes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BeginItems:
+    """Pin the items (true ones) that a step goes over."""
+
+    items: list[Json]
+
+
+@dataclass(frozen=True, slots=True)
+class RunItems:
+    """Do the work of these items, each until it has ended or can go no further: at most `at_once` at the same time.
+
+    With `stop` no further item begins once one has failed.
+    """
+
+    items: tuple[int, ...]
+    at_once: int
+    stop: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EndItems:
+    """Give a name the results of all items, with placeholders. `failed` of them ended in an error."""
+
+    name: str
+    value: list[Json]
+    failed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +223,9 @@ Decision = (
     | TakeEdge
     | FailStep
     | AskPerson
+    | BeginItems
+    | RunItems
+    | EndItems
     | Wait
     | Finish
 )

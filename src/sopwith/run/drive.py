@@ -40,8 +40,10 @@ from sopwith.run.decide import decide
 from sopwith.run.decision import (
     AskModel,
     AskPerson,
+    BeginItems,
     BindInputs,
     Decision,
+    EndItems,
     EnterPhase,
     EnterStep,
     FailStep,
@@ -50,6 +52,7 @@ from sopwith.run.decision import (
     Reconcile,
     RejectReply,
     RunCheck,
+    RunItems,
     ScreenRequest,
     SelectProcedure,
     StartCall,
@@ -58,6 +61,7 @@ from sopwith.run.decision import (
     Wait,
 )
 from sopwith.run.effects import perform_call, reconcile, start_call
+from sopwith.run.items import begin_items, end_items, run_items
 from sopwith.run.limits import model_seconds, outlasted
 from sopwith.run.packet import packet
 from sopwith.run.redaction import written_text
@@ -67,7 +71,7 @@ from sopwith.run.time_limit import within
 
 _LOGGER = logging.getLogger("sopwith")
 
-Perform = Callable[["Driver", Any], Awaitable[None]]
+Perform = Callable[[Any, Any], Awaitable[None]]
 
 
 class Driver(Actor):
@@ -128,12 +132,7 @@ class Driver(Actor):
                 decision = decide(self.book, state, self.values)
                 if state.outcome is not None or isinstance(decision, Wait):
                     return False
-                repairs = getattr(decision, "repairs", ())
-                if repairs:
-                    journal.emit(
-                        ReplyRepaired(repairs=tuple(self.redact_mixed(repair) for repair in repairs))
-                    )
-                await _PERFORM[type(decision)](self, decision)
+                await _perform(self, decision)
         except asyncio.CancelledError:
             if not self._stopped():
                 raise
@@ -153,6 +152,18 @@ class Driver(Actor):
         left = found.model_copy(update={"reason": reason, "error": error})
         self.journal.emit(AlertRaised(code=f"outcome.{kind}", message=reason))
         self.journal.emit(RunFinished(outcome=Outcome(kind=kind, packet=left)))
+
+
+async def _perform(actor: Actor, decision: Decision) -> None:
+    """Perform one decision for the run, or for one item of a list."""
+    repairs = getattr(decision, "repairs", ())
+    if repairs:
+        actor.emit(ReplyRepaired(repairs=tuple(actor.redact_mixed(repair) for repair in repairs)))
+    await _PERFORM[type(decision)](actor, decision)
+
+
+async def _run_items(driver: Driver, decision: RunItems) -> None:
+    await run_items(driver, decision, _perform)
 
 
 async def _enter_phase(driver: Driver, decision: EnterPhase) -> None:
@@ -183,7 +194,7 @@ def _enter(driver: Driver, step: str, visit: int, cause: int | None) -> None:
     driver.journal.emit(StepEntered(visit=visit), cause, instance)
 
 
-async def _ask_model(driver: Driver, decision: AskModel) -> None:
+async def _ask_model(driver: Actor, decision: AskModel) -> None:
     journal = driver.journal
     role = role_of(decision.purpose, choice=decision.request.form == "choice")
     model = driver.around.models(decision.model, role)
@@ -191,7 +202,7 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
     turns = None
     if prompt.turns and decision.purpose != "free":
         turns = journal.keep(*driver.book.turns_blob(prompt.turns))
-    requested = journal.emit(
+    requested = driver.emit(
         ModelRequested(
             purpose=decision.purpose,
             model=model.id,
@@ -201,7 +212,7 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
             legal=decision.request.legal,
         )
     )
-    seconds = model_seconds(driver.book, journal.state)
+    seconds = model_seconds(driver.book, driver.state)
     began = time.perf_counter()
     try:
         reply = await within(seconds, model.complete(decision.request))
@@ -211,19 +222,19 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
     except ModelError as error:
         text = driver.redact_mixed(error.message.in_(driver.book.language))
         failed = ErrorData(
-            code="model", message=text, step=journal.state.cursor.step if journal.state.cursor else None
+            code="model", message=text, step=driver.state.cursor.step if driver.state.cursor else None
         )
-        seq = journal.emit(StepFailed(error=failed), requested)
-        journal.emit(AlertRaised(code="model", message=text), seq)
+        seq = driver.emit(StepFailed(error=failed), requested)
+        driver.emit(AlertRaised(code="model", message=text), seq)
         return
-    journal.emit(
+    driver.emit(
         ModelReplied(
             text=written_text(driver.around.redactor, reply.text),
             name=None if reply.name is None else driver.redact_mixed(reply.name),
             extra=tuple(driver.redact_mixed(name) for name in reply.extra) if reply.extra else (),
             confidence=None if reply.confidence is None else round(reply.confidence, 6),
             usage=counted(model.id, reply.usage),
-            cost=driver.around.prices.cost(model.id, reply.usage, journal.state.at),
+            cost=driver.around.prices.cost(model.id, reply.usage, driver.state.at),
             ms=int((time.perf_counter() - began) * 1000),
             model=None if reply.model in ("", model.id) else reply.model,
             finish=reply.finish,
@@ -231,24 +242,22 @@ async def _ask_model(driver: Driver, decision: AskModel) -> None:
         requested,
     )
     if reply.repairs:
-        journal.emit(ReplyRepaired(repairs=tuple(driver.redact_mixed(repair) for repair in reply.repairs)))
+        driver.emit(ReplyRepaired(repairs=tuple(driver.redact_mixed(repair) for repair in reply.repairs)))
 
 
-async def _reject(driver: Driver, decision: RejectReply) -> None:
+async def _reject(driver: Actor, decision: RejectReply) -> None:
     driver.reject(decision)
 
 
-async def _store_value(driver: Driver, decision: StoreValue) -> None:
+async def _store_value(driver: Actor, decision: StoreValue) -> None:
     safe = driver.redact(decision.value) if decision.by == "model" else decision.value
     stored = driver.journal.stored(safe)
-    driver.journal.emit(ValueStored(name=decision.name, by=decision.by, **stored))
+    driver.emit(ValueStored(name=decision.name, by=decision.by, **stored))
 
 
-async def _run_check(driver: Driver, decision: RunCheck) -> None:
+async def _run_check(driver: Actor, decision: RunCheck) -> None:
     why = None if decision.why is None else driver.redact_mixed(decision.why)
-    driver.journal.emit(
-        CheckRan(scope=decision.scope, ok=decision.ok, expression=decision.expression, why=why)
-    )
+    driver.emit(CheckRan(scope=decision.scope, ok=decision.ok, expression=decision.expression, why=why))
 
 
 async def _take_edge(driver: Driver, decision: TakeEdge) -> None:
@@ -262,7 +271,7 @@ async def _take_edge(driver: Driver, decision: TakeEdge) -> None:
     _enter(driver, decision.edge.edge.to, decision.visit, cause)
 
 
-async def _fail_step(driver: Driver, decision: FailStep) -> None:
+async def _fail_step(driver: Actor, decision: FailStep) -> None:
     driver.fail_step(decision)
 
 
@@ -280,6 +289,8 @@ async def _ask_person(driver: Driver, decision: AskPerson) -> None:
             count=terms.count,
             four_eyes=terms.four_eyes,
             expires_at=None if terms.expires is None else now + int(terms.expires * 1_000_000),
+            items=decision.items,
+            hashes=decision.hashes,
         )
     )
     driver.journal.emit(RunSuspended(), asked)
@@ -315,4 +326,7 @@ _PERFORM: Mapping[type[Decision], Perform] = {
     FailStep: _fail_step,
     AskPerson: _ask_person,
     Finish: _finish,
+    BeginItems: begin_items,
+    RunItems: _run_items,
+    EndItems: end_items,
 }

@@ -8,8 +8,8 @@ from sopwith.guard.approval import Given, may_still, voided
 from sopwith.guard.permit import CallFacts
 from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import CallFinished, CallJudged, CallProposed, CallReconciled, CallStarted, LeaseTaken
-from sopwith.ir.tool import Effect, ErrorData
-from sopwith.ir.value import canonical, digest
+from sopwith.ir.tool import Effect, ErrorData, ToolSpec
+from sopwith.ir.value import Json, canonical, digest
 from sopwith.run.actor import Actor
 from sopwith.run.decision import FailStep, PerformCall, Reconcile, StartCall
 from sopwith.run.dry_run import made_up
@@ -21,8 +21,7 @@ from sopwith.tools.port import failed
 
 async def start_call(actor: Actor, decision: StartCall) -> None:
     """Propose, judge, and start where that is allowed. What is judged is what runs, byte for byte."""
-    journal, around = actor.journal, actor.around
-    state, tool = journal.state, decision.tool
+    around, state, tool = actor.around, actor.state, decision.tool
     cursor = state.cursor or Cursor("", 1, state.at)
     arguments, cause = decision.arguments, None
     if not decision.proposed:
@@ -31,7 +30,7 @@ async def start_call(actor: Actor, decision: StartCall) -> None:
             _not_proposed(actor, decision, cursor, prepared)
             return
         arguments = prepared
-        cause = journal.emit(
+        cause = actor.emit(
             CallProposed(
                 tool=tool.name,
                 arguments=actor.redact(arguments),
@@ -40,30 +39,40 @@ async def start_call(actor: Actor, decision: StartCall) -> None:
                 defaults=tuple(name for name in arguments if name not in decision.arguments),
             )
         )
-    # Judged anew also where it was judged before: the rules in force now decide, and an approval answers only an `ask`.
+    body = judge_call(actor, tool, arguments, cursor, proposed=decision.proposed)
+    cause = actor.emit(body, cause)
+    approved = state.dry_run or (decision.proposed and cursor.approved is True and body.void is None)
+    if body.verdict == "deny" or (body.verdict == "ask" and not approved):
+        return
+    key = cursor.key if decision.proposed else None
+    if key is None:
+        # What was judged covers the step, the tool and the arguments, and nobody can guess arguments from it.
+        number = state.calls if actor.book.machine.nodes[cursor.step].kind == "free" else ""
+        key = digest(f"{state.run}\n{number}\n{body.arguments}".encode())[:32]
+    actor.emit(CallStarted(tool=tool.name, effect=tool.effect, key=key, attempt=decision.attempt), cause)
+
+
+def judge_call(
+    actor: Actor, tool: ToolSpec, arguments: dict[str, Json], cursor: Cursor, *, proposed: bool
+) -> CallJudged:
+    """The judgement on a call at `cursor`, and whether the approval of one that was `proposed` before holds.
+
+    Judged anew also where it was judged before: the rules in force now decide, and an approval answers only an `ask`.
+    """
+    around, state = actor.around, actor.state
     facts = CallFacts(actor.principal(state), tool, arguments, cursor.step, state.run)
     verdict, rule = around.policy.judge(facts)
     what = f"{cursor.instance}\n{tool.name}\n".encode() + canonical(arguments)
     judged = around.redactor.keyed_hash(what)
     terms = around.policy.terms(rule) if verdict == "ask" else NO_TERMS
     void = None
-    if verdict == "ask" and decision.proposed and cursor.approved is True:
+    if verdict == "ask" and proposed and cursor.approved is True:
         given = Given(cursor.terms, cursor.judged, cursor.expires_at)
         void = voided(given, terms, judged, max(around.clock(), state.at))
         if void is None and not _may_all_still(actor, cursor):
             void = "changed"
     told = None if terms is NO_TERMS or terms == NO_TERMS else terms
-    body = CallJudged(verdict=verdict, rule=rule, arguments=judged, terms=told, void=void)
-    cause = journal.emit(body, cause)
-    approved = state.dry_run or (decision.proposed and cursor.approved is True and void is None)
-    if verdict == "deny" or (verdict == "ask" and not approved):
-        return
-    key = cursor.key if decision.proposed else None
-    if key is None:
-        # `judged` covers the step, the tool and the arguments, and nobody can guess arguments from it.
-        number = state.calls if actor.book.machine.nodes[cursor.step].kind == "free" else ""
-        key = digest(f"{state.run}\n{number}\n{judged}".encode())[:32]
-    journal.emit(CallStarted(tool=tool.name, effect=tool.effect, key=key, attempt=decision.attempt), cause)
+    return CallJudged(verdict=verdict, rule=rule, arguments=judged, terms=told, void=void)
 
 
 def _may_all_still(actor: Actor, cursor: Cursor) -> bool:
@@ -96,8 +105,9 @@ async def perform_call(actor: Actor, decision: PerformCall) -> None:
     if writes:
         await journal.flush(durable=True)
         await _keep_lease(actor)
-    cause = journal.state.cursor.started if journal.state.cursor else None
-    seconds = call_seconds(actor.book, journal.state, decision.seconds)
+    cursor = actor.state.cursor
+    cause = cursor.started if cursor else None
+    seconds = call_seconds(actor.book, actor.state, decision.seconds)
     began = time.perf_counter()
     try:
         result = await actor.around.catalogue.call(
@@ -107,13 +117,13 @@ async def perform_call(actor: Actor, decision: PerformCall) -> None:
         result = failed("exception", f"{type(error).__name__}: {error}", unknown=writes)
     ms = int((time.perf_counter() - began) * 1000)
     if result.late is not None and cause is not None:
-        actor.late.expect(result.late, cause)
+        actor.late.expect(result.late, cause, cursor.instance if cursor else None)
     if result.unknown or result.error is not None:
         told = None if result.error is None else actor.around.redactor.redact_error(result.error)
-        journal.emit(CallFinished(error=told, unknown=result.unknown, ms=ms), cause)
+        actor.emit(CallFinished(error=told, unknown=result.unknown, ms=ms), cause)
     else:
         stored = journal.stored(actor.redact(result.value))
-        journal.emit(CallFinished(name=decision.name, ms=ms, **stored), cause)
+        actor.emit(CallFinished(name=decision.name, ms=ms, **stored), cause)
     if writes:
         await journal.flush(durable=True)
 
@@ -126,24 +136,24 @@ async def _keep_lease(actor: Actor) -> None:
     journal = actor.journal
     lease = journal.state.lease
     if lease is not None and actor.around.clock() - journal.state.at >= lease.seconds * 1_000_000:
-        journal.emit(LeaseTaken(driver=lease.driver, seconds=lease.seconds))
+        actor.emit(LeaseTaken(driver=lease.driver, seconds=lease.seconds))
         await journal.flush()
 
 
 def _stub_call(actor: Actor, decision: PerformCall) -> None:
     """Write down a made-up result in the place of the call."""
-    journal, state = actor.journal, actor.journal.state
+    journal, state = actor.journal, actor.state
     cursor = state.cursor or Cursor("", 1, state.at)
-    node = actor.book.machine.nodes[cursor.step]
+    node = actor.book.machine.nodes[cursor.step].working
     value = made_up(actor.book, node, decision.tool, decision.name, state, actor.values)
     stored = journal.stored(actor.redact(value))
-    journal.emit(CallFinished(name=decision.name, stubbed=True, **stored), cursor.started)
+    actor.emit(CallFinished(name=decision.name, stubbed=True, **stored), cursor.started)
 
 
 async def reconcile(actor: Actor, decision: Reconcile) -> None:
     """Ask the tool whether the call has acted, and write down what it knows."""
     journal = actor.journal
-    seconds = call_seconds(actor.book, journal.state, decision.tool.timeout)
+    seconds = call_seconds(actor.book, actor.state, decision.tool.timeout)
     began = time.perf_counter()
     found = await actor.around.catalogue.reconcile(
         decision.tool.name, decision.arguments, key=decision.key, seconds=seconds
@@ -152,10 +162,10 @@ async def reconcile(actor: Actor, decision: Reconcile) -> None:
     happened = found.happened
     if happened is False and actor.late.may_come(decision.started):
         happened = None  # it has not acted, and may still do so
-    cause = journal.emit(
+    cause = actor.emit(
         CallReconciled(tool=decision.tool.name, started=decision.started, happened=happened, ms=ms)
     )
     if happened:
         stored = journal.stored(actor.redact(found.value))
-        journal.emit(CallFinished(name=decision.name, **stored), cause)
+        actor.emit(CallFinished(name=decision.name, **stored), cause)
     await journal.flush(durable=True)

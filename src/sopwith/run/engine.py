@@ -319,15 +319,16 @@ class Engine:
         by: str,
         to: str | None = None,
         values: Mapping[str, Json] | None = None,
-        happened: bool | None = None,
+        happened: bool | Mapping[str, bool] | None = None,
         again: bool = False,
         why: str | None = None,
     ) -> Run:
         """`by` takes over a run that has escalated or failed, and hands it back at the step `to`, where that is given.
 
-        `values` are set with the name of `by` on them; `happened` says whether the writes with an unknown outcome have
-        acted. A write that has acted is made again only with `again`. Raises `UserError` for a run that cannot be taken
-        over, and for values and steps that do not fit.
+        `values` are set with the name of `by` on them (`step[item]` names an item of a list); `happened` says whether
+        the write with an unknown outcome has acted, or of several, by step or item, which have. A write that has acted
+        is made again only with `again`. Raises `UserError` for a run that cannot be taken over, and
+        for values and steps that do not fit.
         """
         stored = await open_run(self._log, run, self._driver, self._catalogue)
         stored.must_be_free(self._clock())

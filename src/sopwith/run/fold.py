@@ -29,7 +29,9 @@ from sopwith.ir.event import (
     StepFailed,
     TimeoutPassed,
 )
-from sopwith.run import fold_call, fold_model, fold_person
+from sopwith.ir.place import item_of
+from sopwith.run import fold_call, fold_items, fold_model, fold_person
+from sopwith.run.fold_items import fold_item
 from sopwith.run.state import Cursor, Lease, State, Visited
 from sopwith.run.state_change import (
     Fold,
@@ -79,7 +81,11 @@ def fold(state: State, event: Event) -> State:
     if isinstance(body, _AFTER_A_GAP) and state.suspended_at is None and not getattr(body, "seconds", 0):
         # Nobody drove the run in between: that time does not count.
         after.__dict__["waited"] = state.waited + max(0, event.at - state.at)
-    _FOLDS[type(body)](after, event, body)
+    item = item_of(event.step)
+    if item is None:
+        _FOLDS[type(body)](after, event, body)
+    else:
+        fold_item(_FOLDS[type(body)], after, event, item)
     return after
 
 
@@ -122,6 +128,8 @@ def _step_entered(state: State, event: Event, body: StepEntered) -> None:
     done = state.done_at == step
     if body.visit > 1 and not done:
         forget(state, step)
+    if state.items is not None:
+        fold_items.keep_items(state, step)
     change(
         state,
         cursor=_FRESH.changed(step=step, visit=body.visit, entered_at=event.at, done=done),
@@ -181,6 +189,15 @@ def _resumed(state: State, event: Event, body: RunResumed) -> None:
         wake(state, event.at)
     if cursor is None:
         return
+    _cut_off(state)
+    fold_items.for_each_item(state, _cut_off)
+
+
+def _cut_off(state: State) -> None:
+    """What the step or item at hand had begun has nobody who waits for it."""
+    cursor = state.cursor
+    if cursor is None:
+        return
     if state.acting is not None:
         lose_call(state)
     change_cursor(state, started=None, asked=None, lost=cursor.lost + (cursor.started is not None))
@@ -193,10 +210,15 @@ def _timed_out(state: State, event: Event, body: TimeoutPassed) -> None:
         change(state, timed_out=(body.scope, body.limit))
 
 
-def _finished(state: State, event: Event, body: RunFinished) -> None:
-    """A write that was at work may have acted."""
+def _lose_write(state: State) -> None:
     if state.acting is not None:
         lose_call(state)
+
+
+def _finished(state: State, event: Event, body: RunFinished) -> None:
+    """A write that was at work may have acted."""
+    _lose_write(state)
+    fold_items.for_each_item(state, _lose_write)
     change(state, outcome=body.outcome, lease=None)
 
 
@@ -224,4 +246,5 @@ _FOLDS: dict[type[Body], Fold] = {
     **fold_model.FOLDS,
     **fold_call.FOLDS,
     **fold_person.FOLDS,
+    **fold_items.FOLDS,
 }

@@ -14,7 +14,6 @@ from sopwith.run.state_change import (
     change_cursor,
     close_exchange,
     close_write,
-    latest_write,
     lose_call,
     step_of,
 )
@@ -50,7 +49,7 @@ def _started(state: State, event: Event, body: CallStarted) -> None:
     change(state, calls=state.calls + 1)
     if state.cursor is not None and state.cursor.unknown:
         # Made again with the same key: its outcome is open anew, and counted as a started call.
-        close_write(state, latest_write(state))
+        close_write(state, state.latest_write)
     change_cursor(
         state,
         started=event.seq,
@@ -71,7 +70,7 @@ def _finished_call(state: State, event: Event, body: CallFinished) -> None:
     else:
         bind(state, event, body)
         if state.cursor is not None and state.cursor.unknown:
-            close_write(state, latest_write(state))
+            close_write(state, state.latest_write)
         if state.cursor is not None and state.cursor.effect is not Effect.READ and not body.stubbed:
             change(state, written=state.written | {step_of(event)})
         change_cursor(state, started=None, unknown=False, error=None, done=True, stubbed=body.stubbed)
@@ -86,8 +85,9 @@ def _reconciled(state: State, event: Event, body: CallReconciled) -> None:
     if body.by is None and body.happened:
         return  # `call.finished` follows, with its result
     if body.by is not None and body.happened:
-        change(state, written=state.written | {step_of(event)})
-    if cursor is not None and cursor.unknown and body.started == latest_write(state):
+        places = {step_of(event)} if cursor is None else {step_of(event), cursor.place}
+        change(state, written=state.written | places)
+    if cursor is not None and cursor.unknown and body.started == state.latest_write:
         change_cursor(state, unknown=False)
     close_write(state, body.started)
 

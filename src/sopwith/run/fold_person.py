@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import (
     Body,
     CancelAsked,
@@ -18,6 +19,11 @@ from sopwith.run.state_change import Fold, change, change_cursor, wake
 
 def _human_asked(state: State, event: Event, body: HumanAsked) -> None:
     change_cursor(state, question=body.what, expires_at=body.expires_at)
+    if body.items and state.items is not None:
+        asked = state.items.cursors.get(body.items[0])
+        terms = NO_TERMS if asked is None else asked.terms
+        covers = dict(zip(body.items, body.hashes, strict=False))
+        change_cursor(state, terms=terms, covers=covers, votes=(), approved=None)
 
 
 def _human_answered(state: State, event: Event, body: HumanAnswered) -> None:
@@ -60,6 +66,7 @@ def _handed_back(state: State, event: Event, body: RunHandedBack) -> None:
         cursor=None,
         taken_by=None,
         done_at=body.to if body.done else None,
+        items=None if state.items is None else state.items.changed(kept=body.items),
         entered_by=Visited(body.to, 1, "person", body.by),
         forgiven=state.visits,
         operators=(*state.operators, body.by),

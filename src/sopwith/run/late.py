@@ -28,11 +28,10 @@ class LateResults:
         self._running: set[int] = set()
         self._appending: set[asyncio.Task[None]] = set()
 
-    def expect(self, late: Late, started: int) -> None:
-        """Write the result of the call that `started` tells of, when it comes."""
-        cursor = self._journal.state.cursor
+    def expect(self, late: Late, started: int, step: str | None) -> None:
+        """Write the result of the call that `started` tells of, made at `step`, when it comes."""
         self._running.add(started)
-        late.add_done_callback(partial(self._came, started, cursor.instance if cursor else None))
+        late.add_done_callback(partial(self._came, started, step))
 
     def may_come(self, started: int) -> bool:
         """Whether the call that `started` tells of was given up, and is still at work in this process."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 from sopwith.run.book import Book
 from sopwith.run.lifecycle import LIFECYCLE, MODEL_SECONDS, STEP_SECONDS
-from sopwith.run.state import State
+from sopwith.run.state import Cursor, State
 
 Scope = Literal["step", "phase", "run"]
 
@@ -20,7 +20,7 @@ def outlasted(book: Book, state: State, now: int) -> Iterator[tuple[Scope, float
     if now - state.started_at <= book.shortest_limit or state.outcome or state.suspended_at is not None:
         return
     cursor = state.cursor
-    if cursor is not None and cursor.step and cursor.timed_out is None and cursor.failed is None:
+    if cursor is not None and cursor.timed_out is None and cursor.failed is None and _has_limit(book, cursor):
         limit = step_seconds(book, cursor.step)
         if now - cursor.entered_at - (state.waited - state.step_waited) > limit * 1e6:
             yield "step", limit
@@ -35,8 +35,13 @@ def outlasted(book: Book, state: State, now: int) -> Iterator[tuple[Scope, float
         yield "phase", limit
 
 
+def _has_limit(book: Book, cursor: Cursor) -> bool:
+    """Whether the step or item at hand has a limit of its own: in a step over a list, each item has it."""
+    return bool(cursor.step) and (cursor.item is not None or book.machine.nodes[cursor.step].each is None)
+
+
 def step_seconds(book: Book, step: str) -> float:
-    """The limit of a step in seconds."""
+    """The limit of a step, or of each of its items, in seconds."""
     return book.machine.nodes[step].step.timeout or STEP_SECONDS
 
 

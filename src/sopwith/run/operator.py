@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sopwith.errors import Text, UserError, ValueErased
 from sopwith.ir.event import (
@@ -11,10 +11,12 @@ from sopwith.ir.event import (
     RunTakenOver,
     ValueStored,
 )
+from sopwith.ir.place import step_id
 from sopwith.ir.schema import together, validator
 from sopwith.ir.value import Json, storable
 from sopwith.lang.machine import Node
 from sopwith.run.actor import Actor
+from sopwith.run.state import State
 
 TAKEN_FROM = ("escalated", "failed")
 """The outcomes that a person can take a run over from."""
@@ -50,12 +52,16 @@ def take_over(actor: Actor, by: str, why: str | None) -> None:
 
 
 def set_values(actor: Actor, by: str, values: Mapping[str, Json]) -> None:
-    """Give names values, as `by`. Raises `UserError` for a name that no step writes, or a value that does not fit."""
+    """Give names values, as `by`; an item of a list is named as in the log, `step[item]`.
+
+    Raises `UserError` for a name that no step writes, or a value that does not fit.
+    """
     nodes = {node.writes: node for node in actor.book.machine.nodes.values() if node.writes is not None}
+    items = begun_items(actor.journal.state)
     for name, value in values.items():
-        node = nodes.get(name)
+        node = _node_of_item(actor, name) if name in items else nodes.get(name)
         if node is None:
-            listed = ", ".join(sorted(filter(None, nodes)))
+            listed = ", ".join([*sorted(filter(None, nodes)), *items])
             raise UserError(
                 Text(f"no step gives '{name}' a value", f"没有步骤会给“{name}”赋值"),
                 Text(f"names with values: {listed}", f"可赋值的名称：{listed}"),
@@ -69,23 +75,51 @@ def set_values(actor: Actor, by: str, values: Mapping[str, Json]) -> None:
             )
     for name, value in values.items():
         stored = actor.journal.stored(actor.redact(storable(value)))
-        step = nodes[name].step.id
-        actor.journal.emit(ValueStored(name=name, by="human", who=_written(actor, by), **stored), step=step)
+        step = name if name in items else nodes[name].step.id
+        written = _node_of_item(actor, name).writes or name if name in items else name
+        body = ValueStored(name=written, by="human", who=_written(actor, by), **stored)
+        actor.journal.emit(body, step=step)
 
 
-def say_happened(actor: Actor, by: str, happened: bool) -> None:
-    """`by` has looked: the writes whose outcome was not known have acted, or have not."""
-    writes = actor.journal.state.open
+def _node_of_item(actor: Actor, name: str) -> Node:
+    return actor.book.machine.nodes[step_id(name)].working
+
+
+def say_happened(actor: Actor, by: str, happened: bool | Mapping[str, bool]) -> None:
+    """`by` has looked: the writes whose outcome was not known have acted, or have not.
+
+    One answer is for one write; of several, `happened` names the steps or items, as in the log. Raises `UserError` for
+    one answer to several, and for a write that is not open.
+    """
+    writes = {write.step: write for write in actor.journal.state.open}
     if not writes:
         raise UserError(
             Text("the run has no write with an unknown outcome", "该运行没有结果未知的写操作"),
             Text("leave the statement out", "请去掉该声明"),
         )
-    for write in writes:
-        body = CallReconciled(
-            tool=write.tool, started=write.started, happened=happened, by=_written(actor, by)
-        )
+    if isinstance(happened, bool):
+        if len(writes) > 1:
+            raise UserError(
+                Text(f"{len(writes)} writes have an unknown outcome", f"有 {len(writes)} 个写操作结果未知"),
+                _say_each(list(writes)),
+            )
+        happened = dict.fromkeys(writes, happened)
+    for step in happened:
+        if step not in writes:
+            raise UserError(
+                Text(f"'{step}' has no write with an unknown outcome", f"“{step}”没有结果未知的写操作"),
+                _say_each(list(writes)),
+            )
+    for step, known in happened.items():
+        write = writes[step]
+        body = CallReconciled(tool=write.tool, started=write.started, happened=known, by=_written(actor, by))
         actor.journal.emit(body, write.started, write.step)
+
+
+def _say_each(writes: Sequence[str]) -> Text:
+    said = " ".join(f"--happened {step}=yes" for step in writes[:3])
+    more = "" if len(writes) <= 3 else " …"
+    return Text(f"say it for each, yes or no: {said}{more}", f"请逐一说明（yes 或 no）：{said}{more}")
 
 
 def hand_back(actor: Actor, by: str, to: str, *, again: bool) -> None:
@@ -100,7 +134,7 @@ def hand_back(actor: Actor, by: str, to: str, *, again: bool) -> None:
             Text(f"there is no step '{to}'", f"没有步骤“{to}”"), Text(f"steps: {listed}", f"步骤：{listed}")
         )
     if state.open:
-        listed = ", ".join(write.tool for write in state.open)
+        listed = ", ".join(write.title for write in state.open)
         raise UserError(
             Text(
                 f"it is not known whether these have acted: {listed}", f"尚不清楚以下操作是否已执行：{listed}"
@@ -108,10 +142,13 @@ def hand_back(actor: Actor, by: str, to: str, *, again: bool) -> None:
             Text(
                 "look, and say it: --happened yes, or --happened no",
                 "请核实后说明：--happened yes 或 --happened no",
-            ),
+            )
+            if len(state.open) == 1
+            else _say_each([write.step for write in state.open]),
         )
     node = nodes[to]
-    done = to in state.written and not again and node.kind != "free"
+    goes_on = _goes_on(state, to, again=again)
+    done = to in state.written and not again and not goes_on and node.kind != "free"
     if done and node.writes not in state.values:
         raise UserError(
             Text(
@@ -123,7 +160,8 @@ def hand_back(actor: Actor, by: str, to: str, *, again: bool) -> None:
                 f"请说明其结果，运行将从该步骤之后继续：--set {node.writes}=值；若要重新执行：--again",
             ),
         )
-    repeated = [] if again else sorted(_ahead(nodes, to, behind=done) & state.written)
+    own = {to} if goes_on else set[str]()
+    repeated = [] if again else sorted((_ahead(nodes, to, behind=done) & state.written) - own)
     if repeated:
         listed = ", ".join(repeated)
         raise UserError(
@@ -136,7 +174,7 @@ def hand_back(actor: Actor, by: str, to: str, *, again: bool) -> None:
                 f"请交还到“{repeated[0]}”，运行将从其后继续；或用 --again 明确要求重做",
             ),
         )
-    missing = [name for name in _names_used(node) if name not in state.values]
+    missing = [name for name in _names_used(node, goes_on=goes_on) if name not in state.values]
     if missing:
         listed = ", ".join(missing)
         raise UserError(
@@ -148,7 +186,37 @@ def hand_back(actor: Actor, by: str, to: str, *, again: bool) -> None:
                 "请用 --set 名称=值 设置，或指定更早的步骤",
             ),
         )
-    actor.journal.emit(RunHandedBack(by=_written(actor, by), to=to, done=done))
+    actor.journal.emit(RunHandedBack(by=_written(actor, by), to=to, done=done, items=goes_on))
+
+
+def begun_items(state: State) -> tuple[str, ...]:
+    """The items that have begun in the step over a list where the run stopped, as they are called in the log."""
+    items = () if state.items is None else sorted(state.items.cursors.items())
+    return tuple(cursor.instance for _, cursor in items)
+
+
+def _goes_on(state: State, to: str, *, again: bool) -> bool:
+    """Whether the step `to` goes on with the items of its list that are not done yet.
+
+    Raises `UserError` where one has acted, and nobody says what it gave.
+    """
+    items = state.items
+    if again or items is None or items.step != to:
+        return False
+    acted = [c.place for c in items.cursors.values() if not c.done and c.place in state.written]
+    if acted:
+        listed = ", ".join(acted[:10])
+        raise UserError(
+            Text(
+                f"the writes of these items have acted, and are not made again: {listed}",
+                f"以下各项的写操作已执行，不会再次执行：{listed}",
+            ),
+            Text(
+                f"say what each gave: --set {acted[0]}=VALUE; or say --again, which does all items again",
+                f"请说明各自的结果：--set {acted[0]}=值；或用 --again 重做全部各项",
+            ),
+        )
+    return True
 
 
 def _ahead(nodes: Mapping[str, Node], to: str, *, behind: bool) -> set[str]:
@@ -180,10 +248,13 @@ def _schema_of(node: Node) -> Mapping[str, Json] | None:
     """What the step's own value must be like; what is made of run data is not held against it."""
     if node.dynamic_enums:
         return None
-    return node.tool.output_schema if node.tool is not None else node.returns
+    schema = node.tool.output_schema if node.tool is not None else node.returns
+    if node.each is None:
+        return schema
+    return {"type": "array", "items": {} if node.each.collect or schema is None else schema}
 
 
-def _names_used(node: Node) -> list[str]:
+def _names_used(node: Node, *, goes_on: bool) -> list[str]:
     """The names of other steps that the step needs a value of before it does anything."""
     paths = [*node.arguments.paths, *(use.path for use in node.uses)]
     paths += [
@@ -193,4 +264,7 @@ def _names_used(node: Node) -> list[str]:
         for path in template.paths
     ]
     own = {"inputs", "run", "error", node.writes}
+    if node.each is not None:
+        own.add(node.each.name)
+        paths += () if goes_on else node.each.over.paths
     return [name for name in dict.fromkeys(path[0] for path in paths) if name not in own]

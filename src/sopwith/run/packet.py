@@ -32,7 +32,7 @@ STOPPED = Text("stopped", "已停止")
 
 def packet(book: Book, state: State, limit: str | None = None) -> Packet:
     """Why the run stops, where, the way it came, its values (long ones as previews), and what is open."""
-    cursor = state.cursor
+    cursor = _unknown_item(state) or state.cursor
     return Packet(
         reason=_reason(book, state, cursor, limit),
         step=cursor.step or None if cursor else None,
@@ -41,9 +41,15 @@ def packet(book: Book, state: State, limit: str | None = None) -> Packet:
             name: value.preview if isinstance(value, Reference) else value
             for name, value in state.values.items()
         },
-        open=tuple(write.tool for write in (*state.open, *filter(None, [state.acting]))),
+        open=tuple(write.title for write in (*state.open, *state.all_acting)),
         error=_error(state, cursor),
     )
+
+
+def _unknown_item(state: State) -> Cursor | None:
+    """The first item of a list with a write that may have acted."""
+    items = () if state.items is None else state.items.cursors.values()
+    return next((cursor for cursor in items if cursor.unknown), None)
 
 
 def _reason(book: Book, state: State, cursor: Cursor | None, limit: str | None) -> str:
@@ -69,7 +75,8 @@ def _reason(book: Book, state: State, cursor: Cursor | None, limit: str | None) 
     title = node.step.title if node else INPUTS.in_(language)
     why = _error(state, cursor)
     if cursor.unknown:
-        reason = UNKNOWN.in_(language).format(cursor.tool)
+        what = f"{cursor.tool} {cursor.instance}" if cursor.item is not None else cursor.tool
+        reason = UNKNOWN.in_(language).format(what)
         return reason if why is None else f"{reason} ({why.message})"
     if cursor.failed is not None:
         return FAILED.in_(language).format(title, cursor.failed.message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Self
@@ -56,6 +56,12 @@ class Cursor(_Changed):
     step: str
     visit: int
     entered_at: int
+    item: int | None = None
+    """The place in the list, of an item of a step over a list; None for the step itself."""
+    value: Stored = None
+    """What the work of an item gave; a step's own value is among the names of the state."""
+    waited_before: int = 0
+    """How long the run had waited when the item began."""
     asked: Purpose | None = None
     """A model request without a reply."""
     reply: ModelReply | None = None
@@ -105,20 +111,62 @@ class Cursor(_Changed):
     """The limit in seconds that the step has outlasted."""
     failed: ErrorData | None = None
     """Final: `on_error` or an escalation follows."""
+    covers: Mapping[int, str] = field(default_factory=dict[int, str])
+    """The items, with the keyed hashes of their calls, that the one approval of a step over a list is for."""
 
     @property
     def instance(self) -> str:
-        """The name of the step instance: `id`, or `id#visit` from the second visit on."""
-        return self.step if self.visit == 1 else f"{self.step}#{self.visit}"
+        """The name of the step instance: `id`, `id#visit` from the second visit on, and `[item]` behind it."""
+        step = self.step if self.visit == 1 else f"{self.step}#{self.visit}"
+        return step if self.item is None else f"{step}[{self.item}]"
+
+    @property
+    def place(self) -> str:
+        """Where a write was made: the step, or the item."""
+        return self.step if self.item is None else self.instance
+
+
+@dataclass(frozen=True)
+class Items(_Changed):
+    """The items of the step over a list that the run is at, or was at last.
+
+    `cursors` are those of the items that have begun, by their places; `asking` of them wait for a model. `kept`: a
+    person has sent the run there again, and what is done stays done.
+    """
+
+    step: str
+    count: int
+    over: Stored = None
+    cursors: Mapping[int, Cursor] = field(default_factory=dict[int, Cursor])
+    asking: int = 0
+    kept: bool = False
+
+    def with_cursor(self, cursor: Cursor, item: int) -> Items:
+        """These with another cursor of one item."""
+        return self.changed(cursors={**self.cursors, item: cursor})
+
+    def those(self, items: Iterable[int]) -> tuple[Cursor, ...]:
+        """The cursors of `items` that have begun."""
+        return tuple(self.cursors[item] for item in items if item in self.cursors)
+
+    @property
+    def acting(self) -> tuple[Cursor, ...]:
+        """The items whose calls were started and have not come back."""
+        return tuple(cursor for cursor in self.cursors.values() if cursor.started is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenWrite:
-    """A write that may have acted: nobody knows. `started` is the seq of its `call.started`."""
+    """A write that may have acted: nobody knows. `step` is its step or item, `started` the seq of `call.started`."""
 
     tool: str
     step: str
     started: int
+
+    @property
+    def title(self) -> str:
+        """How people are told of it: its tool, and the item that it was for."""
+        return f"{self.tool} {self.step}" if self.step.endswith("]") else self.tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +231,7 @@ class State(_Changed):
     """Which step wrote a name."""
     visits: Mapping[str, int] = field(default_factory=dict[str, Any])
     cursor: Cursor | None = None
+    items: Items | None = None
     error: ErrorData | None = None
     """The error that the run's path last followed."""
     entered_by: Visited | None = None
@@ -223,11 +272,32 @@ class State(_Changed):
 
     @property
     def acting(self) -> OpenWrite | None:
-        """The write that was started and has not come back, where there is one."""
-        cursor = self.cursor
-        if cursor is None or cursor.started is None or cursor.effect is Effect.READ or self.dry_run:
+        """The write of the step or item at hand that was started and has not come back, where there is one."""
+        return None if self.cursor is None else self._write_of(self.cursor)
+
+    @property
+    def all_acting(self) -> tuple[OpenWrite, ...]:
+        """All writes that were started and have not come back."""
+        cursors = (*((self.cursor,) if self.cursor else ()), *(self.items.acting if self.items else ()))
+        return tuple(write for cursor in cursors if (write := self._write_of(cursor)) is not None)
+
+    def _write_of(self, cursor: Cursor) -> OpenWrite | None:
+        if cursor.started is None or cursor.effect is Effect.READ or self.dry_run:
             return None
-        return OpenWrite(cursor.tool or "", cursor.step, cursor.started)
+        return OpenWrite(cursor.tool or "", cursor.place, cursor.started)
+
+    @property
+    def latest_write(self) -> int | None:
+        """The seq of the open write of the step or item at hand."""
+        place = None if self.cursor is None else self.cursor.place
+        return next((write.started for write in reversed(self.open) if write.step == place), None)
+
+    @property
+    def all_stored(self) -> tuple[Stored, ...]:
+        """Every stored value that a decision may read."""
+        items = self.items
+        inner = () if items is None else (items.over, *(cursor.value for cursor in items.cursors.values()))
+        return (*self.values.values(), *inner)
 
     @property
     def usage(self) -> Usage:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sopwith.ir.event import Body, CallFinished, Event, ValueStored
+from sopwith.ir.event import Body, CallFinished, Event, ItemsBegan, ItemsEnded, ValueStored
+from sopwith.ir.place import step_id
 from sopwith.ir.tool import ErrorData
 from sopwith.run.state import Exchange, Reference, State, Stored
 
@@ -37,8 +38,8 @@ def unchanged(state: State, event: Event, body: Body) -> None:
 
 
 def step_of(event: Event) -> str:
-    """The id of the step that an event belongs to, without its visit."""
-    return (event.step or "").partition("#")[0]
+    """The id of the step that an event belongs to, without its visit and its item."""
+    return step_id(event.step or "")
 
 
 def forget(state: State, step: str) -> None:
@@ -57,10 +58,18 @@ def close_exchange(state: State) -> None:
         change(state, transcript=(*state.transcript, Exchange(state.tail, said)), tail=None)
 
 
-def bind(state: State, event: Event, body: CallFinished | ValueStored) -> None:
-    """Give a name the value that the event carries."""
+def stored_in(body: CallFinished | ValueStored | ItemsBegan | ItemsEnded) -> Stored:
+    """The value that an event carries, or a reference to it."""
+    return body.value if body.blob is None else Reference(body.blob, body.size or 0, body.value)
+
+
+def bind(state: State, event: Event, body: CallFinished | ValueStored | ItemsEnded) -> None:
+    """Give a name, or the item at hand, the value that the event carries."""
     if body.name is not None:
-        stored: Stored = body.value if body.blob is None else Reference(body.blob, body.size or 0, body.value)
+        stored = stored_in(body)
+        if state.cursor is not None and state.cursor.item is not None:
+            change_cursor(state, value=stored)
+            return
         change(
             state,
             values=added(state.values, body.name, stored),
@@ -72,11 +81,6 @@ def wake(state: State, at: int) -> None:
     """The run does not wait any more: the time that it has waited does not count."""
     if state.suspended_at is not None:
         change(state, waited=state.waited + max(0, at - state.suspended_at), suspended_at=None)
-
-
-def latest_write(state: State) -> int | None:
-    """The open write of the step at hand."""
-    return state.open[-1].started if state.open else None
 
 
 def close_write(state: State, started: int | None) -> None:

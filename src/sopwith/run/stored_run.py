@@ -99,7 +99,7 @@ async def open_run(
     if catalogue is not None:
         await _hold_to(catalogue, started, list(book.machine.tools.values()))
     driver.journal.take_up(state)
-    await driver.journal.load([v.blob for v in state.values.values() if isinstance(v, Reference)])
+    await driver.journal.load([v.blob for v in state.all_stored if isinstance(v, Reference)])
     return StoredRun(events, driver)
 
 

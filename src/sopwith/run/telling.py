@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from sopwith.guard.alert import Alert, AlertSink
 from sopwith.ir.event import AlertRaised, Event
+from sopwith.ir.place import step_id
 from sopwith.run.journal import Subscriber
 from sopwith.run.state import State
 
@@ -28,7 +29,7 @@ def telling(sinks: Sequence[AlertSink]) -> Subscriber:
     def see(event: Event, state: State) -> None:
         body = event.body
         if isinstance(body, AlertRaised):
-            step = None if event.step is None else event.step.partition("#")[0]
+            step = None if event.step is None else step_id(event.step)
             tell(
                 sinks,
                 Alert(event.run, event.task, state.procedure_id, step, event.at, body.code, body.message),

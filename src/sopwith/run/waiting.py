@@ -18,7 +18,8 @@ class Waiting:
     """A call that waits for leave. Text and `arguments` hold placeholders; times are µs since 1970.
 
     `given` are those who have agreed so far, of `count`; `principal` is whom the run acts for, and who may not approve
-    where `four_eyes` are wanted. After `until` it has to be asked for anew.
+    where `four_eyes` are wanted. Leave may be wanted for several `calls`, the items of a list: then `arguments` holds
+    those of each under its name. After `until` it has to be asked for anew.
     """
 
     run: str
@@ -34,6 +35,7 @@ class Waiting:
     principal: Principal
     since: int
     until: int | None
+    calls: int = 1
 
 
 def waiting_of(events: Sequence[Event]) -> Waiting | None:
@@ -44,12 +46,14 @@ def waiting_of(events: Sequence[Event]) -> Waiting | None:
         return None
     asked = next(event for event in reversed(events) if isinstance(event.body, HumanAsked))
     body: HumanAsked = asked.body
+    covered = () if state.items is None else state.items.those(body.items)
     return Waiting(
         run=state.run,
         procedure=state.procedure_id,
         step=cursor.instance,
-        tool=cursor.tool or "",
-        arguments=cursor.arguments or {},
+        tool=cursor.tool or (covered[0].tool if covered else None) or "",
+        arguments=cursor.arguments or {one.instance: dict(one.arguments or {}) for one in covered},
+        calls=max(1, len(body.items)),
         rule=body.rule,
         roles=body.roles,
         count=body.count,

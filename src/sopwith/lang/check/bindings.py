@@ -71,7 +71,7 @@ def _kind_problem(given: Shapes, schema: Json, root: Json) -> Text | None:
     have_json = {_JSON.get(kind, kind) for kind in have}
     want_json = {_JSON.get(kind, kind) for kind in want}
     if not (have_json & want_json) and not ("integer" in have_json and "number" in want_json):
-        want_said, have_said = _words(wanted), _words(given)
+        want_said, have_said = shapes_words(wanted), shapes_words(given)
         return Text(f"must be {want_said.en}, not {have_said.en}", f"应为{want_said.zh}，不是{have_said.zh}")
     legal = [value for shape in wanted for value in shape.values or ()]
     listed = [value for shape in given for value in shape.values or ()]
@@ -91,7 +91,8 @@ _JSON = {
 }  # fmt: skip
 
 
-def _words(shapes: Shapes) -> Text:
+def shapes_words(shapes: Shapes) -> Text:
+    """What may be given, in words: a text, a number or a list."""
     names = dict.fromkeys(_JSON.get(shape.kind, shape.kind) for shape in shapes)
     if "number" in names:
         names.pop("integer", None)

@@ -13,7 +13,7 @@ from sopwith.lang.check.subject import Subject, close
 from sopwith.lang.compile import parameters
 from sopwith.lang.document import Path
 
-_KINDS = ("tool", "answer", "ask", "wait", "call", "each", "script", "code")
+_KINDS = ("tool", "answer", "ask", "wait", "call", "script", "code")
 
 
 def problems(subject: Subject) -> Iterator[Diagnostic]:

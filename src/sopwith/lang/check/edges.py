@@ -24,7 +24,7 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
 
 def _too_many(subject: Subject, path: Path, step: Step) -> Iterator[Diagnostic]:
     """A choice is answered with one letter, so there are as many options as letters. Values can be written out."""
-    if step.kind == "returns" and len(options(step.returns)) > MAX_CHOICES:
+    if step.work == "returns" and len(options(step.returns)) > MAX_CHOICES:
         yield subject.warning("SW217", (*path, "returns"), *_TOO_MANY_VALUES)
     judges = [i for i, edge in enumerate(step.next) if edge.judge is not None]
     if len(judges) >= MAX_CHOICES:  # one letter stands for none of them

@@ -39,13 +39,13 @@ _HINT = Text(
 
 def _answer_problems(subject: Subject, step: Step, answer: Json) -> tuple[Text, ...]:
     """What is wrong with the answer of an example, as far as it can be told."""
-    if step.kind in ("returns", "free", "ask") and step.returns is not None:
+    if step.work in ("returns", "free", "ask") and step.returns is not None:
         return _problems(without_dynamic(step.returns), answer)
-    if step.kind == "tool":
+    if step.work == "tool":
         spec = subject.tool(step)
         return () if spec is None else _problems(_unbound(step, spec.input_schema), answer)
     targets = [edge.to for edge in step.next if edge.judge is not None or edge.otherwise]
-    if step.kind == "route" and any(edge.judge is not None for edge in step.next) and answer not in targets:
+    if step.work == "route" and any(edge.judge is not None for edge in step.next) and answer not in targets:
         en, zh = ", ".join(targets), "、".join(targets)
         return (Text(f"'{answer}' is not one of {en}", f"“{answer}”不在可选值之内：{zh}"),)
     return ()

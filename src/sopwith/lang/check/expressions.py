@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sopwith.errors import NO_HINT, ExpressionError, Text
 from sopwith.expr.expression import Expression
@@ -80,8 +80,9 @@ def _role(subject: Subject, site: Site, result: Shapes) -> Iterator[Diagnostic]:
 def _missing(subject: Subject, site: Site, expression: Expression, known: Known) -> Iterator[Diagnostic]:
     """A diagnostic for each name that has no value at `site`, at least on one path."""
     flow = subject.flow
+    inner = subject.scopes.inner(site)
     for name in expression.names:
-        if name in subject.scopes.fixed or flow.has(known, name):
+        if name in inner or name in subject.scopes.fixed or flow.has(known, name):
             continue
         if name == ERROR:
             code, message, hint = "SW304", _NO_ERROR, _ERROR_HINT
@@ -90,7 +91,7 @@ def _missing(subject: Subject, site: Site, expression: Expression, known: Known)
             hint = _unset_hint(subject, site, name)
         else:
             code, message = "SW302", Text(f"there is no name '{name}'", f"没有名称“{name}”")
-            hint = _unknown_hint(subject, name, known)
+            hint = _unknown_hint(subject, name, known, inner)
         column = site.column + _column(expression, name) - 1
         yield subject.error(code, site.path, message, hint, column)
 
@@ -119,7 +120,13 @@ def _unset_hint(subject: Subject, site: Site, name: str) -> Text:
     return Text(f"It is missing on the path {words}.", f"在路径 {words} 上没有值。")
 
 
-def _unknown_hint(subject: Subject, name: str, known: Known) -> Text:
+def _unknown_hint(subject: Subject, name: str, known: Known, inner: Iterable[str]) -> Text:
+    lists = [one.id for one in subject.steps.values() if one.each is not None and one.each.as_ == name]
+    if lists:
+        return Text(
+            f"It is an item of step '{lists[0]}', and has a value only inside it.",
+            f"它是步骤“{lists[0]}”的列表项，只在该步骤内有值。",
+        )
     step = subject.steps.get(name)
     if step is not None and step.writes:
         return Text(
@@ -130,7 +137,7 @@ def _unknown_hint(subject: Subject, name: str, known: Known) -> Text:
         return Text(f"Step '{name}' has no result.", f"步骤“{name}”没有结果。")
     if name in subject.procedure.inputs:
         return Text(f"Inputs are read as inputs.{name}.", f"输入应写作 inputs.{name}。")
-    return close(name, (*subject.scopes.fixed, *subject.flow.names_at(known)))
+    return close(name, (*inner, *subject.scopes.fixed, *subject.flow.names_at(known)))
 
 
 _NO_ERROR = Text("'error' has no value where no failure has led", "没有失败通向此处，“error”没有值")

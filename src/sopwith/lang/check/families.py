@@ -15,6 +15,7 @@ from sopwith.lang.check import (
     expressions,
     joins,
     judges,
+    lists,
     names,
     reach,
     schemas,
@@ -40,6 +41,7 @@ FAMILIES: tuple[Family, ...] = (
     expressions.problems,
     examples.problems,
     calls.problems,
+    lists.problems,
     support.problems,
 )
 ADVICE: tuple[Family, ...] = (unused.problems,)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sopwith.expr.expression import Expression
+from sopwith.expr.shape import items_of, union
+from sopwith.expr.shape_schema import schema_of
 from sopwith.expr.types import Examination, examine
-from sopwith.ir.procedure import Procedure
+from sopwith.ir.procedure import Procedure, Step
 from sopwith.ir.tool import ToolSpec
 from sopwith.lang.check.flow import ERROR, Flow, Known, join
-from sopwith.lang.check.sites import Site
+from sopwith.lang.check.sites import Site, list_sites
 from sopwith.lang.check.types import ERROR as ERROR_TYPE
-from sopwith.lang.check.types import RUN, Schema, inputs_type, joined, step_type
+from sopwith.lang.check.types import RUN, Schema, inputs_type, joined, step_type, work_type
 
 
 class Scopes:
@@ -27,6 +29,7 @@ class Scopes:
             for name, step in procedure.steps.items()
             if step.end == "complete" and name in flow.after
         )
+        self._items: dict[str, Schema] = {}
         self._examined: dict[Site, Examination | None] = {}
         self.fixed: dict[str, Schema] = {"inputs": inputs_type(procedure), "run": RUN}
         """The names that have a value everywhere."""
@@ -35,8 +38,31 @@ class Scopes:
         """What is known where `site` is evaluated; None where that is never."""
         if site.step is None:
             return self._ended
-        at = {"before": self._flow.before, "after": self._flow.after, "failed": self._flow.failed}
+        before = self._flow.before
+        at = {"before": before, "item": before, "checked": before, "failed": self._flow.failed}
         return at.get(site.moment, self._flow.after).get(site.step)
+
+    def inner(self, site: Site) -> Mapping[str, Schema]:
+        """The names that have a value only inside the step over a list where `site` is evaluated."""
+        if site.step is None or site.moment not in ("item", "checked"):
+            return {}
+        step = self._procedure.steps[site.step]
+        if step.each is None:
+            return {}
+        if site.step not in self._items:
+            self._items[site.step] = self._item_type(site.step, step)
+        found = {step.each.as_: self._items[site.step]}
+        if site.moment == "checked" and step.writes is not None:
+            found[step.writes] = work_type(step, self._tools.get(step.tool or ""))
+        return found
+
+    def _item_type(self, name: str, step: Step) -> Schema:
+        """The type of the items of the list that a step goes over; `{}` where it is not known."""
+        for site in list_sites(name, step):
+            found = self.examine(site) if site.role == "value" else None
+            lists = [] if found is None or found.problems else [s for s in found.result if s.kind == "list"]
+            return schema_of(union(items_of(shape) for shape in lists)) if lists else {}
+        return {}
 
     def examine(self, site: Site) -> Examination | None:
         """What is wrong with the expression at `site` and what it gives; None where a name has no value."""
@@ -55,7 +81,8 @@ class Scopes:
         known = self.known(site)
         if known is None:
             return None
-        found = {name: self.type_at(known, name) for name in expression.names}
+        inner = self.inner(site)
+        found = {name: inner.get(name, self.type_at(known, name)) for name in expression.names}
         types = {name: one for name, one in found.items() if one is not None}
         return types if len(types) == len(found) else None
 

@@ -13,7 +13,9 @@ from sopwith.ir.procedure import Procedure, Step
 from sopwith.ir.value import Json
 from sopwith.lang.document import Path
 
-Moment = Literal["before", "after", "failed", "end"]
+Moment = Literal["before", "item", "checked", "after", "failed", "end"]
+"""When an expression is evaluated: `item` and `checked` are before and after the work on one item of a list."""
+
 Role = Literal["value", "text", "condition", "list", "use"]
 
 
@@ -36,20 +38,25 @@ def sites(procedure: Procedure) -> Iterator[Site]:
     if procedure.verify is not None:
         yield _plain(("verify",), None, "end", "condition", procedure.verify)
     for name, step in procedure.steps.items():
-        if step.kind not in ("each", "call", "wait", "script", "code"):
+        if step.work not in ("call", "wait", "script", "code"):
             yield from _of(("steps", name), name, step)
 
 
 def _of(path: Path, name: str, step: Step) -> Iterator[Site]:
+    work: Moment = "before"
+    done: Moment = "after"
+    if step.each is not None:
+        yield from list_sites(name, step)
+        work, done = "item", "checked"
     for key in ("do", "ask", "answer"):
-        yield from _template((*path, key), name, "before", getattr(step, key))
+        yield from _template((*path, key), name, work, getattr(step, key))
     for key, value in step.with_.items():
-        yield from _template((*path, "with", key), name, "before", value)
+        yield from _template((*path, "with", key), name, work, value)
     for i, use in enumerate(step.uses or ()):
-        yield _plain((*path, "uses", i), name, "before", "use", use)
-    yield from _enums((*path, "returns"), name, step.returns)
+        yield _plain((*path, "uses", i), name, work, "use", use)
+    yield from _enums((*path, "returns"), name, work, step.returns)
     if step.verify is not None:
-        yield _plain((*path, "verify"), name, "after", "condition", step.verify)
+        yield _plain((*path, "verify"), name, done, "condition", step.verify)
     for i, edge in enumerate(step.next):
         if edge.when is not None:
             yield _plain((*path, "next", i, "when"), name, "after", "condition", edge.when)
@@ -58,6 +65,12 @@ def _of(path: Path, name: str, step: Step) -> Iterator[Site]:
             yield _plain((*path, "on_error", i, "when"), name, "failed", "condition", edge.when)
     for key, value in (step.result or {}).items():
         yield from _template((*path, "result", key), name, "after", value)
+
+
+def list_sites(name: str, step: Step) -> Iterator[Site]:
+    """The expressions in the list that a step goes over."""
+    if step.each is not None:
+        yield from _template(("steps", name, "each", "in"), name, "before", step.each.in_)
 
 
 def _plain(path: Path, step: str | None, moment: Moment, role: Role, source: str) -> Site:
@@ -86,15 +99,15 @@ def _template(path: Path, step: str, moment: Moment, value: Json) -> Iterator[Si
             yield Site(path, one.column, step, moment, role, one.expression)
 
 
-def _enums(path: Path, step: str, schema: Json) -> Iterator[Site]:
+def _enums(path: Path, step: str, moment: Moment, schema: Json) -> Iterator[Site]:
     """The `enum`s in a schema that are expressions."""
     if isinstance(schema, list):
         for i, item in enumerate(cast("list[Any]", schema)):
-            yield from _enums((*path, i), step, item)
+            yield from _enums((*path, i), step, moment, item)
     elif isinstance(schema, Mapping):
         for key, item in cast("Mapping[str, Any]", schema).items():
             if key == "enum" and isinstance(item, str):
-                for site in _template((*path, key), step, "before", item):
-                    yield Site(site.path, site.column, step, "before", "list", site.found)
+                for site in _template((*path, key), step, moment, item):
+                    yield Site(site.path, site.column, step, moment, "list", site.found)
             else:
-                yield from _enums((*path, key), step, item)
+                yield from _enums((*path, key), step, moment, item)

@@ -34,17 +34,17 @@ def _idle(step: Step) -> Iterator[tuple[str, Text]]:
     """The fields of a step that its kind does not act on, each with what to do instead."""
     choice = len(options(step.returns)) > 1 or isinstance((step.returns or {}).get("enum"), str)
     judges = any(edge.judge is not None for edge in step.next)
-    if step.retry is not None and step.kind not in ("tool", "free"):
+    if step.retry is not None and step.work not in ("tool", "free"):
         yield "retry", _ONLY_CALLS
-    if step.tools is not None and step.kind != "free":
+    if step.tools is not None and step.work != "free":
         yield "tools", _ONLY_FREE
-    if step.grip is Grip.FREE and step.kind != "free":
+    if step.grip is Grip.FREE and step.work != "free":
         yield "grip", _NOT_FREE
-    if step.returns is not None and step.kind in ("answer", "route"):
+    if step.returns is not None and step.work in ("answer", "route"):
         yield "returns", _NO_VALUE
     if step.min_confidence is not None and not judges and not (step.kind == "returns" and choice):
         yield "min_confidence", _NO_CHOICE
-    if step.examples and not judges and step.kind in ("ask", "route", "free"):
+    if step.examples and not judges and step.work in ("ask", "route", "free"):
         yield "examples", _NO_MODEL
 
 

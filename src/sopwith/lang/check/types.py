@@ -33,8 +33,13 @@ RUN: Schema = {
 ERROR: Schema = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["code", "message", "step"],
-    "properties": {"code": _TEXT, "message": _TEXT, "step": {"type": ["string", "null"]}},
+    "required": ["code", "message", "step", "item"],
+    "properties": {
+        "code": _TEXT,
+        "message": _TEXT,
+        "step": {"type": ["string", "null"]},
+        "item": {"type": ["integer", "null"]},
+    },
 }
 """What expressions see as `error` where a failure has led."""
 
@@ -62,7 +67,38 @@ def inputs_type(procedure: Procedure) -> Schema:
 
 def step_type(step: Step, tool: ToolSpec | None) -> Schema:
     """The schema of what a step writes; `{}` where nothing is known. `tool` is the step's, if known."""
-    match step.kind:
+    one = work_type(step, tool)
+    if step.each is None:
+        return one
+    return {
+        "type": "array",
+        "items": _collected(one) if step.each.on_item_error == "collect" else own_root(one),
+    }
+
+
+def _collected(one: Schema) -> Schema:
+    """What a step over a list that collects errors has for each item."""
+    failed: Schema = {
+        "type": "object",
+        "required": ["code", "message"],
+        "properties": {"code": _TEXT, "message": _TEXT},
+    }
+    return {
+        "type": "object",
+        "required": ["ok"],
+        "properties": {"ok": {"type": "boolean"}, "value": own_root(one), "error": failed},
+        "additionalProperties": False,
+    }
+
+
+def own_root(schema: Schema) -> Schema:
+    """`schema` as it can stand inside another one."""
+    return _resource(schema, "one")
+
+
+def work_type(step: Step, tool: ToolSpec | None) -> Schema:
+    """The schema of what a step's work gives, once or for one item."""
+    match step.work:
         case "tool":
             return (tool and tool.output_schema) or step.returns or {}
         case "answer":
