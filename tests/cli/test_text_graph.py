@@ -25,7 +25,7 @@ def test_branches_joins_loops_and_errors() -> None:
         "│  │",
         "│  ■ 1-1 3 · Pay (pay) · bank.pay · writes · needs approval",
         "│  │",
-        "│  ≡ 1-1 4 · all · for each item in ${look.items} · bank.pay",
+        "│  ≡ 1-1 4 · all · for each item in ${look.items} · bank.pay · writes",
         "│  ╰─ → 2 · other",
         "├─ they are angry → 5 · person",
         "├─ otherwise",

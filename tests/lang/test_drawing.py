@@ -48,7 +48,7 @@ def test_each_kind_of_step_has_its_look_and_its_words() -> None:
         "judge": ("model", "the model gives a value"),
         "ask": ("ask", "asks a person"),
         "pay": ("write", "bank.pay · writes · needs approval"),
-        "all": ("each", "for each item in ${look.items} · bank.pay"),
+        "all": ("each", "for each item in ${look.items} · bank.pay · writes"),
         "wait": ("wait", "waits 2h"),
         "other": ("call", "runs notify"),
         "fork": ("route", ""),

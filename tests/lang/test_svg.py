@@ -42,7 +42,7 @@ def test_looks_differ_in_shape_and_not_by_colour_alone() -> None:
     assert shapes["ask"] == ("polygon", "False")
     assert shapes["look"] == ("rect", "False")
     assert shapes["pay"] == ("rect", "rect", "False")
-    assert shapes["all"] == ("rect", "rect", "False")
+    assert shapes["all"] == ("rect", "rect", "rect", "False")
     assert shapes["judge"] == ("rect", "path", "False")
     assert shapes["other"] == ("rect", "path", "path", "False")
     assert shapes["wait"] == shapes["person"] == ("rect", "True")

@@ -36,8 +36,8 @@ _LOOKS: Mapping[str, Look] = {"ask": "ask", "wait": "wait", "call": "call", "eac
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One step: its number, what to call it, what it does in a few words, what its box looks like, and how it ends
-    the run, where it does."""
+    """One step: its number, what to call it, what it does in a few words, what its box looks like, how it ends
+    the run, where it does, and whether its tool is known to write."""
 
     step: str
     number: str
@@ -45,6 +45,7 @@ class Box:
     detail: str
     look: Look
     end: Literal["complete", "escalate"] | None = None
+    writes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ def drawing(procedure: Procedure, writes: Collection[str] = (), language: str = 
             _detail(steps[name], writes, language),
             _look(steps[name], writes),
             steps[name].end,
+            steps[name].tool in writes,
         )
         for name in number
     )
@@ -132,10 +134,15 @@ def _detail(step: Step, writes: Collection[str], language: str) -> str:
 
 
 def _work(step: Step, writes: Collection[str], language: str) -> str:
-    if step.each is not None:
-        said = _DETAILS["each"].in_(language).format(step.each.as_, step.each.in_)
-        inner = step.tool or (step.call.procedure if step.call is not None else "")
-        return f"{said} · {inner}" if inner else said
+    if step.each is None:
+        return _once(step, writes, language)
+    said = _DETAILS["each"].in_(language).format(step.each.as_, step.each.in_)
+    once = _once(step, writes, language)
+    return f"{said} · {once}" if once else said
+
+
+def _once(step: Step, writes: Collection[str], language: str) -> str:
+    """What the step does, once or for every item."""
     if step.tool is not None:
         return _DETAILS["write"].in_(language).format(step.tool) if step.tool in writes else step.tool
     if step.wait is not None:
@@ -143,7 +150,7 @@ def _work(step: Step, writes: Collection[str], language: str) -> str:
         return _DETAILS["wait"].in_(language).format(until)
     if step.call is not None:
         return _DETAILS["call"].in_(language).format(step.call.procedure)
-    return _DETAILS[step.kind].in_(language) if step.kind in _DETAILS else ""
+    return _DETAILS[step.work].in_(language) if step.work in _DETAILS else ""
 
 
 def _rows(found: Graph) -> dict[str, int]:

@@ -138,10 +138,10 @@ def _outline(placed: PlacedBox, *, bold: bool) -> Iterator[str]:
         if look == "call":
             for at in (left + 6, left + w - 6):
                 yield f'<path d="M{at:.1f} {top:.1f}v{h:.1f}" stroke="{stroke}" stroke-width="1.5"/>'
-        elif look == "write":
-            yield _rect(left, top, 7, h, 3, f'fill="{stroke}"')
         elif look == "model":
             yield f'<path d="M{left + w - 13:.1f} {top:.1f}l13 13h-13z" fill="{stroke}"/>'
+    if placed.box.writes and placed.box.end is None:
+        yield _rect(left, top, 7, h - (5 if look == "each" else 0), 3, f'fill="{_FILLS["write"][1]}"')
 
 
 def _hexagon(left: float, top: float, w: float, h: float, slope: float) -> list[Point]:
