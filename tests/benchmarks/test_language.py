@@ -54,8 +54,8 @@ async def test_nothing_is_lost_crashes_or_is_unsound() -> None:
 def test_every_code_has_a_procedure_that_breaks_its_rule() -> None:
     missing = sorted(set(CODES) - set(BREAKS))
     assert missing == [], (
-        f"add to benchmarks/broken.py, for each of {missing}, a function `@breaks(code)` that breaks exactly this rule "
-        "in the data of any procedure (see `first`, `also`, `condition`, `value` there)"
+        f"add to a file of benchmarks/broken.py, for each of {missing}, a function `@breaks(code)` that breaks exactly "
+        "this rule in the data of any procedure (with `first`, `also`, `condition`, `value` of benchmarks/breaking.py)"
     )
     assert sorted(set(BREAKS) - set(CODES)) == [], "remove what breaks a rule that is gone"
     assert set(IMPLIED) <= set(CODES)
