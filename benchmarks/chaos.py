@@ -1,10 +1,11 @@
 """Effects happen once: runs that are killed with `kill -9` and resumed, against a ledger that counts what was done.
 
-A run has reads, a question to a model, idempotent writes (`post`), writes that can be asked about (`book`) and one that
-is neither (`send`), in a random order; the tools are Python functions, or an MCP server that dies or survives with its
-client. Each process that drives it is killed: held at a named instant (before and after each append to the log, before
-and after the ledger's commit, while a tool is asked, in a call of the model), shortly after such an instant, or after a
-random time; resumed processes are killed as well. The last one drives the run to its end.
+A run has reads, a question to a model, idempotent writes (`post`), writes that can be asked about (`book`) and ones
+that are neither (`send`), in a random order, some of them for all items of a list at once; the tools are Python
+functions, or an MCP server that dies or survives with its client. Each process that drives it is killed: held at a
+named instant (before and after each append to the log, before and after the ledger's commit, while a tool is asked,
+in a call of the model), shortly after such an instant, or after a random time; resumed processes are killed as well.
+The last one drives the run to its end.
 
 Everything is counted from the ledger and the rows of the log, not from the engine's own state. `kills_in_window` fell
 where the killed process had acted, and the log did not say so yet. `needless_unknown` are runs that escalated although
@@ -33,7 +34,7 @@ from benchmarks.measure import Measure, options, publish, result
 from benchmarks.verdict import Kill, entries, events, judge, judge_naive, read_log, story
 from benchmarks.victim import Case, live
 
-WRITES = ("post", "book", "send", "post_again", "book_again")
+WRITES = ("post", "book", "send", "post_again", "book_again", "post_all", "book_all", "send_all")
 PATIENCE = 60.0
 """So many seconds a process has; after that it hangs, which is an error."""
 MOST = 12
@@ -114,7 +115,7 @@ class Lane:
 
     def _plan(self, case: Case, turn: int) -> Plan:
         done = {entry.step for entry in entries(case)} if case.ledger.exists() else set[str]()
-        left = [step for step in case.writes if step not in done] or ["none"]
+        left = [step for step in case.effects if step not in done] or ["none"]
         step = self._random.choice(left)
         dies = self._random.random() < 0.5
         chance = self._random.random()
@@ -153,7 +154,7 @@ class Lane:
         if not killed:
             return None
         self.counts["errors"] += not plan.kills
-        return Kill(actor, time.time_ns(), None if self._naive else story(events(case)).open)
+        return Kill(actor, time.time_ns(), () if self._naive else tuple(story(events(case)).open.values()))
 
 
 _IN_WINDOW = ("acted {}", "acted {}", "before call.finished {}")

@@ -34,11 +34,11 @@ class Intent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """One kill -9: of which process, when (ns since 1970), and which write had no outcome in the log then."""
+    """One kill -9: of which process, when (ns since 1970), and which writes had no outcome in the log then."""
 
     actor: str
     at: int
-    intent: Intent | None
+    intents: tuple[Intent, ...]
 
 
 def read_log(path: Path, query: str = _EVENTS, run: tuple[str, ...] = (RUN,)) -> list[Any]:
@@ -69,46 +69,50 @@ def entries(case: Case) -> list[Entry]:
 class Story:
     """What the log says about the writes of a run, event by event."""
 
-    open: Intent | None = None
+    open: dict[str, Intent] = field(default_factory=dict[str, Intent])
+    """The writes without an outcome, by step or item."""
     recorded: list[Intent] = field(default_factory=list[Intent])
     outcome: str = ""
     reconciled: int = 0
     called_again: int = 0
     unhandled: int = 0
-    _resumed: bool = False
+    _resumed: set[str] = field(default_factory=set[str])
 
     def tell(self, row: Row) -> None:
         """One more event. Going on while an outcome is unknown is what must not be."""
         match row.kind:
             case "run.resumed":
-                self._resumed = self.open is not None
+                self._resumed = set(self.open)
             case "call.started" if row.data.get("effect", "read") != "read":
                 self._started(Intent(row.step, row.data["key"]))
             case "call.reconciled":
                 self.reconciled += 1
                 if row.data.get("happened") is False:
-                    self._close()
-            case "call.finished" if self.open is not None and not row.data.get("unknown"):
+                    self._close(row.step)
+            case "call.finished" if row.step in self.open and not row.data.get("unknown"):
                 if "error" not in row.data:
-                    self.recorded.append(self.open)
-                self._close()
-            case "edge.taken" | "step.entered":
-                self.unhandled += self.open is not None
+                    self.recorded.append(self.open[row.step])
+                self._close(row.step)
+            case "edge.taken" | "step.entered" | "items.ended":
+                self.unhandled += len(self.open)
             case "run.finished":
                 self.outcome = row.data["outcome"]["kind"]
-                self.unhandled += self.open is not None and self.outcome != "escalated"
+                self.unhandled += 0 if self.outcome == "escalated" else len(self.open)
             case _:
                 pass
 
     def _started(self, intent: Intent) -> None:
-        if self._resumed and self.open is not None:
-            same = intent == self.open and tool_of(intent.step) == "post"
+        before = self.open.get(intent.step)
+        if before is not None and intent.step in self._resumed:
+            same = intent == before and tool_of(intent.step) == "post"
             self.called_again += same
             self.unhandled += not same
-        self.open, self._resumed = intent, False
+        self.open[intent.step] = intent
+        self._resumed.discard(intent.step)
 
-    def _close(self) -> None:
-        self.open, self._resumed = None, False
+    def _close(self, step: str) -> None:
+        self.open.pop(step, None)
+        self._resumed.discard(step)
 
 
 def story(rows: Sequence[Row]) -> Story:
@@ -122,9 +126,10 @@ def story(rows: Sequence[Row]) -> Story:
 def place(kill: Kill, done: Sequence[Entry]) -> str:
     """Where a kill fell: `window` where the killed process had acted and not recorded it; `unknown` where one before
     it had, and nobody knew it yet; `before_act` between the intent and the act; else `outside`."""
-    if kill.intent is None:
+    if not kill.intents:
         return "outside"
-    of_call = [entry for entry in done if entry.key == kill.intent.key]
+    keys = {intent.key for intent in kill.intents}
+    of_call = [entry for entry in done if entry.key in keys]
     if any(entry.actor == kill.actor for entry in of_call):
         return "window"
     return "unknown" if any(entry.at < kill.at for entry in of_call) else "before_act"
@@ -135,7 +140,7 @@ def judge(case: Case, kills: Sequence[Kill]) -> Counter[str]:
     done, told = entries(case), story(events(case))
     per_step = Counter(entry.step for entry in done)
     keys = {entry.key for entry in done}
-    missing = [step for step in case.writes if not per_step[step]] if told.outcome == "completed" else []
+    missing = [step for step in case.effects if not per_step[step]] if told.outcome == "completed" else []
     missing += [intent.step for intent in told.recorded if intent.key not in keys]
     counts = Counter(place(kill, done) for kill in kills)
     counts.update(
@@ -154,11 +159,10 @@ def judge(case: Case, kills: Sequence[Kill]) -> Counter[str]:
 
 
 def _honest(told: Story, kills: Sequence[Kill]) -> bool:
-    """Whether an escalated run could not know: a kill left the write open, and its tool cannot be asked."""
-    return (
-        told.open is not None
-        and tool_of(told.open.step) == "send"
-        and any(kill.intent == told.open for kill in kills)
+    """Whether an escalated run could not know: kills left writes open, and their tool cannot be asked."""
+    left = {intent for kill in kills for intent in kill.intents}
+    return bool(told.open) and all(
+        tool_of(intent.step) == "send" and intent in left for intent in told.open.values()
     )
 
 
@@ -169,5 +173,5 @@ def judge_naive(case: Case, kills: Sequence[Kill]) -> Counter[str]:
         runs=1,
         kills=len(kills),
         twice=sum(count > 1 for count in per_step.values()),
-        lost=sum(not per_step[step] for step in case.writes),
+        lost=sum(not per_step[step] for step in case.effects),
     )

@@ -29,17 +29,27 @@ ROOT = Path(__file__).parent.parent
 SERVER = "from benchmarks.ledger_server import main; main()"
 RUN = "run"
 WORD = '{"word": "paid"}'
+ITEMS = 3
+"""Items of a list, all at work at once."""
 EFFECTS = {"balance": "read", "find": "read", "post": "write", "book": "write", "send": "irreversible"}
 """The tools: `post` is idempotent, `book` can be asked about, `send` neither."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run: its folder, the steps that write, in their order, and whether an MCP server has the tools."""
+    """One run: its folder, the steps that write, in their order, and whether an MCP server has the tools.
+
+    Steps whose names end in `_all` go over a list.
+    """
 
     folder: Path
     writes: tuple[str, ...]
     server: bool
+
+    @property
+    def effects(self) -> tuple[str, ...]:
+        """What is to be done once: the steps that write, and of those over a list the items."""
+        return tuple(each for step in self.writes for each in items_of(step))
 
     @property
     def log(self) -> Path:
@@ -63,9 +73,14 @@ class Case:
         return ("look", first, "word", second, "look_again", *others)
 
 
+def items_of(step: str) -> tuple[str, ...]:
+    """What a step does once each, as the log calls it: itself, or the items of its list."""
+    return tuple(f"{step}[{i}]" for i in range(ITEMS)) if step.endswith("_all") else (step,)
+
+
 def tool_of(step: str) -> str:
     """The tool of a step, without its source."""
-    return "balance" if step.startswith("look") else step.partition("_")[0]
+    return "balance" if step.startswith("look") else step.partition("[")[0].partition("_")[0]
 
 
 def procedure(case: Case) -> Procedure:
@@ -83,6 +98,10 @@ def _work(step: str) -> dict[str, object]:
         schema = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
         return {"do": "Say it in one word", "returns": schema}
     given = {"account": "${inputs.account}"}
+    if step.endswith("_all"):
+        listed = ", ".join(f"'{item}'" for item in items_of(step))
+        each = {"in": f"${{[{listed}]}}", "at_once": ITEMS}
+        return {"each": each, "tool": f"ledger.{tool_of(step)}", "with": {**given, "step": "${item}"}}
     return {
         "tool": f"ledger.{tool_of(step)}",
         "with": given if step.startswith("look") else {**given, "step": step},
@@ -195,7 +214,7 @@ async def drive_naively(case: Case, actor: str, gate: Gate) -> None:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("CREATE TABLE IF NOT EXISTS done (step TEXT PRIMARY KEY)")
         done = {row[0] for row in db.execute("SELECT step FROM done")}
-        for step in case.steps:
+        for step in (each for one in case.steps for each in items_of(one)):
             if step in done:
                 continue
             if step == "word":

@@ -37,6 +37,7 @@ def started(step: str = "send", key: str = "k1") -> Row:
 
 
 FINISHED = Row("call.finished", "send", {"value": {}})
+POSTED = Row("call.finished", "post", {"value": {}})
 RESUMED = Row("run.resumed", "send", {})
 
 
@@ -52,10 +53,13 @@ def ended(kind: str) -> Row:
         ([started(), RESUMED, ended("completed")], 1),
         ([started(), RESUMED, started(), FINISHED, ended("completed")], 1),
         ([started(), RESUMED, Row("edge.taken", "send", {}), ended("escalated")], 1),
-        ([started("post"), RESUMED, started("post"), FINISHED, ended("completed")], 0),
-        ([started("post"), RESUMED, started("post", "k2"), FINISHED, ended("completed")], 1),
+        ([started("post"), RESUMED, started("post"), POSTED, ended("completed")], 0),
+        ([started("post"), RESUMED, started("post", "k2"), POSTED, ended("completed")], 1),
         ([started("book"), RESUMED, Row("call.reconciled", "book", {"happened": False}), started("book")], 0),
         ([started("book"), RESUMED, Row("call.reconciled", "book", {}), started("book")], 1),
+        ([started("send[0]"), started("send[1]"), RESUMED, ended("escalated")], 0),
+        ([started("send[0]"), started("send[1]"), RESUMED, Row("items.ended", "send", {})], 2),
+        ([started("post[0]"), started("post[1]"), RESUMED, started("post[1]"), started("post[0]")], 0),
     ],
 )
 def test_going_on_while_an_outcome_is_unknown_is_counted(rows: list[Row], unhandled: int) -> None:
@@ -74,8 +78,8 @@ def test_going_on_while_an_outcome_is_unknown_is_counted(rows: list[Row], unhand
     ],
 )
 def test_where_a_kill_fell_is_told_by_the_ledger(entries: list[Entry], where: str) -> None:
-    assert place(Kill("driver-1", 100, INTENT), entries) == where
-    assert place(Kill("driver-1", 100, None), entries) == "outside"
+    assert place(Kill("driver-1", 100, (INTENT,)), entries) == where
+    assert place(Kill("driver-1", 100, ()), entries) == "outside"
 
 
 def test_a_log_that_is_not_there_yet_has_no_events(tmp_path: Path) -> None:

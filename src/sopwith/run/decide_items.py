@@ -54,12 +54,12 @@ def decide_each(book: Book, node: Node, state: State, cursor: Cursor, values: Va
     waiting = [i for i in left if _wants_leave(state, items.cursors.get(i))]
     ready = [i for i in left if i not in set(waiting)]
     if ready:
-        listed = cast("list[Json]", values.whole(items.over))
-        for i in (i for i in ready if i in items.cursors or i == ready[0]):
-            decision = decide_item(book, state, i, listed[i], values)
-            if isinstance(decision, EnterPhase | Finish):
-                return decision  # an outcome that nobody knows, or a limit of the run
-        return RunItems(tuple(ready), each.at_once, not each.collect)
+        stuck = _stuck(book, state, items, ready, values)
+        if (
+            stuck
+        ):  # an outcome that nobody knows, or a limit of the run: what can be made known is, before that
+            ready = [i for i in ready if i not in stuck and i in items.cursors and items.cursors[i].unknown]
+        return RunItems(tuple(ready), each.at_once, not each.collect) if ready else next(iter(stuck.values()))
     if broken is not None:
         return FailStep(_of_item(book, node, broken))
     if waiting:
@@ -141,6 +141,17 @@ def _ended(each: CompiledEach, cursor: Cursor | None) -> bool:
         return False
     checked = each.node.verify is None or cursor.checked is True or cursor.stubbed
     return cursor.failed is not None or (cursor.done and checked)
+
+
+def _stuck(book: Book, state: State, items: Items, ready: list[int], values: Values) -> dict[int, Decision]:
+    """The items, of those that have begun and the next one, that only the whole run has an answer to."""
+    listed = cast("list[Json]", values.whole(items.over))
+    found: dict[int, Decision] = {}
+    for i in (i for i in ready if i in items.cursors or i == ready[0]):
+        decision = decide_item(book, state, i, listed[i], values)
+        if isinstance(decision, EnterPhase | Finish):
+            found[i] = decision
+    return found
 
 
 def _first_failed(items: Items) -> Cursor | None:
