@@ -24,6 +24,7 @@ VERBS: dict[str, Text] = {
     "doctor": Text("see whether everything that is needed is there", "检查运行环境是否齐备"),
     "check": Text("find what is wrong with procedures, before they run", "在运行之前检查流程"),
     "fmt": Text("write procedures in canonical form, comments kept", "把流程写成规范格式，保留注释"),
+    "convert": Text("write a procedure in another form", "把流程改写成另一种形式"),
     "policy": Text(
         "try the rules of a policy on calls, without running anything", "试一试策略规则，不执行任何操作"
     ),

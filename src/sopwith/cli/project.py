@@ -13,6 +13,7 @@ from typing import Any
 from sopwith.cli.script import absolute
 from sopwith.cli.settings import Settings, load_settings
 from sopwith.ir.usage import Budget
+from sopwith.lang.read import procedure_file
 from sopwith.lang.text_file import no_such_file, not_a_file
 
 TOOLS = "tools.py"
@@ -90,6 +91,7 @@ def find_project(file: Path, options: Options, allow: Sequence[str] = ()) -> Pro
 
     Raises `UserError` for a missing file.
     """
+    file = procedure_file(file)
     _hold_to_a_file(file)
     folder = file.resolve().parent
     settings = load_settings(folder, options.given())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sopwith.ir.diagnostic import Place
+from sopwith.ir.diagnostic import Diagnostic, Place
 from sopwith.ir.procedure import Procedure
 
 Path = tuple[str | int, ...]
@@ -17,13 +17,14 @@ class Document:
     """What a reader returns.
 
     `places` knows, for each path, where a scalar value begins or, for a list or mapping, where its key
-    stands.
+    stands. `notes` are warnings: what was read with a doubt, and what could not be read and is left out.
     """
 
     procedure: Procedure
     places: Mapping[Path, Place]
     file: str
     text: str
+    notes: tuple[Diagnostic, ...] = ()
 
     def place(self, *path: str | int) -> Place:
         """The place of a part, or of its nearest parent that has one."""

@@ -2,53 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from sopwith.ir.procedure import Procedure
+from sopwith.lang.chart import Box, Chart, Shape
+from sopwith.lang.procedure_chart import chart_of, numbered
 
-from sopwith.ir.procedure import Edge, Procedure, Step
-from sopwith.lang.numbering import numbers
+RESERVED = frozenset(
+    {"call", "class", "classDef", "click", "default", "direction", "end", "flowchart", "graph", "href", "linkStyle",
+     "style", "subgraph"}
+)  # fmt: skip
+"""Words that Mermaid does not take as the id of a box."""
 
-LONGEST_LABEL = 60
+_BRACKETS = {
+    Shape.STEP: ("[", "]"),
+    Shape.CHOICE: ("{", "}"),
+    Shape.QUESTION: ("{{", "}}"),
+    Shape.END: ("([", "])"),
+    Shape.ESCALATE: ("[\\", "/]"),
+}
+"""The corners of each shape: a box, a diamond, a hexagon, a box with round ends, a box that is wider above."""
 
 
-def draw(procedure: Procedure) -> str:
-    """The flowchart of `procedure`: one node a step, one arrow an edge; ways after an error are dotted."""
-    number = numbers(procedure)
-    names = {step: f"s{i}" for i, step in enumerate(procedure.steps, 1)}
+def draw(procedure: Procedure, *, full: bool = False) -> str:
+    """The flowchart of `procedure`: one box a step, one arrow an edge; ways after an error are dotted.
+
+    `read_mermaid` reads it without losing a box, an arrow or a label. With `full` a box also says what its step does.
+    """
+    chart, number = chart_of(procedure, full=full), numbered(procedure)
+    keys = _keys(chart)
     lines = ["flowchart TD"]
-    if procedure.start in names:
-        lines.append(f"  begin(( )) --> {names[procedure.start]}")
-    for step in procedure.steps.values():
-        lines.append(f"  {names[step.id]}{_shape(step, number[step.id])}")
-    for step in procedure.steps.values():
-        lines += _arrows(step, step.next, names, "-->")
-        lines += _arrows(step, step.on_error, names, "-.->")
-    return "\n".join(lines) + "\n"
+    for box in chart.boxes.values():
+        lines.append(f"  {keys[box.key]}{_corners(box, number.get(box.key, ''))}")
+    for arrow in chart.arrows:
+        line = "-.->" if arrow.words.startswith("on error") else "-->"
+        middle = f'|"{_text(arrow.words)}"|' if arrow.words else ""
+        lines.append(f"  {keys[arrow.tail]} {line}{middle} {keys[arrow.head]}")
+    title = ["---", f"title: {_quoted(chart.title)}", "---"] if chart.title else []
+    return "\n".join((*title, *lines)) + "\n"
 
 
-def _shape(step: Step, number: str) -> str:
-    """The node: a box, a hexagon for a question to a person, a circle-ended box for an end."""
-    label = f"{number} · {step.title}"
-    words = _text(label) + (f"<br/><small>{_text(step.tool)}</small>" if step.tool else "")
-    if step.end is not None:
-        return f'(["{words}"])'
-    return f'{{{{"{words}"}}}}' if step.ask is not None else f'["{words}"]'
+def _keys(chart: Chart) -> dict[str, str]:
+    """The id of each box in the text: its own, with `_` after what Mermaid keeps for itself."""
+    found: dict[str, str] = {}
+    for key in chart.boxes:
+        name = key
+        while name in RESERVED or (name != key and name in chart.boxes):
+            name += "_"
+        found[key] = name
+    return found
 
 
-def _arrows(step: Step, edges: tuple[Edge, ...], names: dict[str, str], arrow: str) -> Iterator[str]:
-    for edge in edges:
-        if edge.to in names:
-            label = _label(edge)
-            middle = f'|"{_text(label)}"|' if label else ""
-            yield f"  {names[step.id]} {arrow}{middle} {names[edge.to]}"
+def _corners(box: Box, number: str) -> str:
+    if box.shape is Shape.MARK:
+        return "(( ))"
+    opening, closing = _BRACKETS[box.shape]
+    tool = f"<br/><small>{_text(box.tool)}</small>" if box.tool else ""
+    return f'{opening}"{_text(number + box.words)}{tool}"{closing}'
 
 
-def _label(edge: Edge) -> str:
-    return "otherwise" if edge.otherwise else edge.when or edge.judge or ""
+def _quoted(words: str) -> str:
+    """`words` as a quoted scalar of the YAML that the title stands in."""
+    return '"' + "".join(f"\\U{ord(c):08x}" if c in '\\"' or not c.isprintable() else c for c in words) + '"'
 
 
 def _text(words: str) -> str:
-    """`words` as a quoted label: one line, cut, with every character that means something in Mermaid or HTML
-    written as its code."""
+    """`words` as a quoted label: one line, with every character that means something in Mermaid or HTML written
+    as its code."""
     line = " ".join(words.split())
-    line = line if len(line) <= LONGEST_LABEL else line[: LONGEST_LABEL - 1] + "…"
     return "".join(c if c.isalnum() or c in " ·.,…，。、：；？！（）“”-_/" else f"#{ord(c)};" for c in line)

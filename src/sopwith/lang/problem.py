@@ -15,20 +15,29 @@ class Problems:
     def __init__(self, file: str) -> None:
         self.file = file
         self._found: list[Diagnostic] = []
+        self._errors = 0
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return self._errors > 0
 
     def add(
         self, code: str, place: Place, message: Text, hint: Text = NO_HINT, step: str | None = None
     ) -> None:
         """Note an error at `place`."""
-        if len(self._found) < LIMIT:
-            self._found.append(
-                Diagnostic(
-                    code=code, severity=Severity.ERROR, place=place, message=message, hint=hint, step=step
-                )
-            )
+        if self._errors < LIMIT:
+            self._errors += 1
+            self._note(Severity.ERROR, code, place, message, hint, step)
+
+    def warn(self, code: str, place: Place, message: Text, hint: Text = NO_HINT) -> None:
+        """Note what was read with a doubt, or left out. Each is listed: whoever reads the result must know."""
+        self._note(Severity.WARNING, code, place, message, hint, None)
+
+    def _note(
+        self, severity: Severity, code: str, place: Place, message: Text, hint: Text, step: str | None
+    ) -> None:
+        self._found.append(
+            Diagnostic(code=code, severity=severity, place=place, message=message, hint=hint, step=step)
+        )
 
     def adopt(self, others: Problems, hint: Text) -> None:
         """Note the problems of a part that was read by itself, each with `hint` as the way out."""
@@ -40,8 +49,8 @@ class Problems:
         return tuple(sorted(self._found, key=lambda d: (d.place.line, d.place.column)))
 
     def refuse(self) -> None:
-        """Raise `ProcedureError` with everything that was found; do nothing where nothing was."""
-        if not self._found:
+        """Raise `ProcedureError` with everything that was found; do nothing where no error was."""
+        if not self:
             return
         found = self.diagnostics()
         count = len(found)

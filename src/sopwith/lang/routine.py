@@ -25,7 +25,7 @@ from sopwith.lang.document import Document, Path
 from sopwith.lang.problem import Problems
 from sopwith.lang.routine_line import Condition, Line, begins_line, read_line
 from sopwith.lang.routine_outline import Outline, branch_of, index_of
-from sopwith.lang.tree import MAX_CHARACTERS
+from sopwith.lang.tree import too_long
 
 MAX_LINE = 4000
 _TITLE = re.compile(r"#+\s*(?P<name>.*?)\s*(?:[(（]\s*(?P<id>[A-Za-z_][A-Za-z0-9_]*)\s*[)）])?\s*")
@@ -67,7 +67,7 @@ class _Reader:
         self._check_ids(steps)
         self.problems.refuse()
         procedure = Procedure(
-            id=self.title[1] or _id_of_file(self.problems.file),
+            id=self.title[1] or id_of_file(self.problems.file),
             name=self.title[0],
             description="\n".join(self.description),
             inputs=inputs_used(steps.values()),
@@ -80,12 +80,7 @@ class _Reader:
 
     def _lines(self) -> list[Line]:
         """The steps and branches of the text; what is neither is a problem."""
-        if len(self.text) > MAX_CHARACTERS:
-            said = Text(
-                f"the text has {len(self.text)} characters; at most {MAX_CHARACTERS} are read",
-                f"文本有 {len(self.text)} 个字符，最多读取 {MAX_CHARACTERS} 个",
-            )
-            self._problem("SW102", 1, said, Text("split the procedure", "请拆分流程"))
+        if too_long(self.text, self.problems):
             self.problems.refuse()
         found: dict[tuple[bool, str], Line] = {}
         for at, source in _logical_lines(self.text):
@@ -276,7 +271,8 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
     return found
 
 
-def _id_of_file(file: str) -> str:
+def id_of_file(file: str) -> str:
+    """The id of a procedure whose text does not say one: the name of its file."""
     stem = re.sub(r"[^A-Za-z0-9]+", "_", PurePath(file).name.partition(".")[0]).strip("_")
     return stem if stem and file != "<text>" and not stem[0].isdigit() else "procedure"
 

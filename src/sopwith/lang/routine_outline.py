@@ -3,10 +3,9 @@ steps."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
-from sopwith.expr.expression import RESERVED
+from sopwith.lang.identifier import identifier
 from sopwith.lang.routine_line import Line
 
 MAIN = ""
@@ -74,17 +73,7 @@ def _ids(steps: Iterable[Line]) -> dict[str, str]:
     return ids
 
 
-def _ascii(words: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_")
-
-
 def derived_id(line: Line, taken: set[str]) -> str:
     """The id of a step that does not say one."""
     words = line.output or (line.tool or "").rpartition(".")[2] or f"step_{line.number}"
-    base = _ascii(words) or _ascii(f"step_{line.number}")
-    base = f"step_{base}" if not base or base[0].isdigit() or base in RESERVED else base
-    found, n = base, 1
-    while found in taken:
-        n += 1
-        found = f"{base}_{n}"
-    return found
+    return identifier(words, f"step_{line.number}", taken)

@@ -33,7 +33,12 @@ def write_routine(procedure: Procedure, language: str = "en") -> str:
 
 def unsaid(procedure: Procedure) -> tuple[str, ...]:
     """The paths of what Routine text leaves out: `steps.submit.with`, `output`."""
-    return tuple(_differences(procedure.to_data(), sayable(procedure).to_data(), ""))
+    return differences(procedure, sayable(procedure))
+
+
+def differences(whole: Procedure, part: Procedure) -> tuple[str, ...]:
+    """The paths of what `whole` says and `part` does not say in the same way."""
+    return tuple(_differences(whole.to_data(), part.to_data(), ""))
 
 
 def _differences(whole: Json, part: Json, path: str) -> Iterator[str]:
@@ -204,10 +209,7 @@ def _check(said: Procedure, text: str) -> None:
     except ProcedureError as error:
         raise ProcedureError(_AMBIGUOUS, hint, error.diagnostics) from None
     if again != said:
-        paths = [
-            *_differences(said.to_data(), again.to_data(), ""),
-            *_differences(again.to_data(), said.to_data(), ""),
-        ]
+        paths = [*differences(said, again), *differences(again, said)]
         where = paths[0] if paths else said.id
         raise ProcedureError(
             Text(

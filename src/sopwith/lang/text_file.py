@@ -18,13 +18,26 @@ def read_text_file(path: Path, shown: str = "", *, keep_line_ends: bool = False)
     that is not UTF-8.
     """
     name = shown or str(path)
+    held = read_bytes(path, name)
+    try:
+        text = held.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(name, held, error.start) from None
+    return text if keep_line_ends else text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_bytes(path: Path, name: str) -> bytes:
+    """The bytes of a file that messages call `name`.
+
+    Raises `UserError` for a folder, a file that is not there or cannot be opened, and one that is too large.
+    """
     if path.is_dir():
         raise not_a_file(path, name)
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise _too_large(name, size)
-        held = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
         raise no_such_file(name) from None
     except OSError as error:
@@ -33,11 +46,6 @@ def read_text_file(path: Path, shown: str = "", *, keep_line_ends: bool = False)
             Text(f"{name} cannot be opened: {why}", f"无法打开 {name}：{why}"),
             Text("check the path", "请检查路径"),
         ) from None
-    try:
-        text = held.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise _not_utf8(name, held, error.start) from None
-    return text if keep_line_ends else text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def no_such_file(name: str) -> UserError:

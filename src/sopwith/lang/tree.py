@@ -68,16 +68,7 @@ class Tree:
 
 def read_tree(text: str, problems: Problems) -> Tree:
     """The tree of `text`; what is wrong with it goes to `problems`, and that part is left out."""
-    if len(text) > MAX_CHARACTERS:
-        problems.add(
-            "SW102",
-            Place(file=problems.file),
-            Text(
-                f"the text has {len(text)} characters; at most {MAX_CHARACTERS} are read",
-                f"文本有 {len(text)} 个字符，最多读取 {MAX_CHARACTERS} 个",
-            ),
-            Text("split the procedure, or move data into a tool", "请拆分流程，或把数据移到工具里"),
-        )
+    if too_long(text, problems):
         return Tree(complete=False)
     builder = _Builder(problems)
     try:
@@ -89,6 +80,22 @@ def read_tree(text: str, problems: Problems) -> Tree:
         builder.tree.complete = False
         syntax_problem(error, text, problems)
     return builder.tree
+
+
+def too_long(text: str, problems: Problems) -> bool:
+    """Whether `text` is longer than any procedure; then that is noted, and the text is not to be looked at."""
+    if len(text) <= MAX_CHARACTERS:
+        return False
+    problems.add(
+        "SW102",
+        Place(file=problems.file),
+        Text(
+            f"the text has {len(text)} characters; at most {MAX_CHARACTERS} are read",
+            f"文本有 {len(text)} 个字符，最多读取 {MAX_CHARACTERS} 个",
+        ),
+        Text("split the procedure, or move data into a tool", "请拆分流程，或把数据移到工具里"),
+    )
+    return True
 
 
 def events(text: str) -> Iterator[Any]:

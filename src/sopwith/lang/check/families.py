@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 
 from sopwith.ir.diagnostic import Diagnostic, Severity
 from sopwith.ir.tool import ToolSpec
@@ -49,13 +50,15 @@ ADVICE: tuple[Family, ...] = (unused.problems,)
 
 
 def check(document: Document, tools: Mapping[str, ToolSpec] | None = None) -> list[Diagnostic]:
-    """Every problem of a procedure, in file order.
+    """Every problem of a procedure, in file order, with what its reader noted.
 
     `tools` are those that are connected, by name (`source.tool`); None where they are not known: then what a
     tool takes and gives is not judged. Pure: no model, no network, and the same answer every time.
     """
     subject = Subject(document, tools)
-    found = dict.fromkeys(diagnostic for family in FAMILIES for diagnostic in family(subject))
+    found = dict.fromkeys(
+        chain(document.notes, (diagnostic for family in FAMILIES for diagnostic in family(subject)))
+    )
     if not any(diagnostic.severity is Severity.ERROR for diagnostic in found):
         found |= dict.fromkeys(diagnostic for family in ADVICE for diagnostic in family(subject))
     return sorted(found, key=lambda d: (d.place.line, d.place.column, d.code))

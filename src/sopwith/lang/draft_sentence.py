@@ -1,0 +1,162 @@
+"""One sentence of a draft, in English or Chinese: its condition, what is done, and where it goes on.
+
+If the order is late, then apologise; otherwise go to step 4.
+如果金额超过 500 元，则由经理审批，否则转到第 4 步。
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from sopwith.lang.routine import MAX_LINE
+from sopwith.lang.routine_line import End, Line, read_line
+
+_DIGITS = str.maketrans("０１２３４５６７８９．", "0123456789.")
+_HAN = "零一二三四五六七八九十"
+_N = rf"[0-9０-９]{{1,6}}(?:[.．][0-9０-９]{{1,6}})*|[{_HAN[1:]}]{{1,3}}"
+_STEP = rf"(?:steps?\s*(?P<en>{_N})|(?:第\s*(?P<zh>{_N})\s*步|步骤\s*(?P<st>{_N})))"
+_GO = (
+    r"(?:(?:go|return|proceed|continue|skip|jump|move|back|start again)\s+"
+    r"(?:on\s+|ahead\s+|back\s+)?(?:to|with|at|from)\s+|"
+    r"(?:repeat|redo|see)\s+|"
+    r"(?:转到|转至|转入|回到|返回到?|跳到|跳至|跳转到|进入|执行|重复)\s*)"
+)
+_GOTO = re.compile(
+    rf"(?:^|[,，;；.。\s]+|并|则|请|再)(?:and\s+|then\s+|please\s+)?{_GO}{_STEP}\s*$", re.IGNORECASE
+)
+_GOTO_INSIDE = re.compile(_GO + _STEP, re.IGNORECASE)
+_FINISH = re.compile(
+    r"(?:^|[,，;；.。]\s*|\s+)(?:and\s+|then\s+|并|则)?"
+    r"(?:(?:end|stop|finish|terminate)\s+(?:the\s+|this\s+)?(?:process|workflow|procedure|flow)"
+    r"|(?:本?流程)?结束(?:本?流程)?|终止流程)\s*$",
+    re.IGNORECASE,
+)
+_HAND_OVER = re.compile(
+    r"(?:transfer|hand\s*over|escalate|hand)\b[^.。]{0,40}\b(?:human|person|people|agent|manager|supervisor|team|specialist)s?"
+    r"|(?:escalate|hand over)\s+(?:it|the\s+\w+)?\s*$|转(?:交|接)?人工|转(?:交|给)|升级(?:给|至|到|处理)|上报",
+    re.IGNORECASE,
+)
+_IF = re.compile(r"(?:if|in\s+case(?:\s+that)?)\s+|(?:如果|若是|若|假如|倘若|如)\s*", re.IGNORECASE)
+_WHEN = re.compile(r"当(?P<cond>[^，,。]{1,80}?)时\s*[，,]\s*(?P<then>.+)", re.DOTALL)
+_THEN = re.compile(
+    r"\s*[,，]\s*(?:then\s+|则\s*|那么\s*|就\s*)?|\s+then\s+|\s*[:：]\s*|(?<=\S)则", re.IGNORECASE
+)
+_OTHERWISE = re.compile(
+    r"(?:otherwise|else|if\s+not|否则|不然|其他情况|其余情况|其他)\s*[,，:：]?\s*", re.IGNORECASE
+)
+_ELSE = re.compile(r"\s*[;；.。,，]\s*(?:otherwise|else|if\s+not|否则|不然)\s*[,，:：]?\s*", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"(?P<cond>yes|no|true|false|是|否|有|无)\s*(?:[:：,，]|→|->|-|–|—)+\s*(?P<then>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_IF_INSIDE = re.compile(r"\b(?:if|unless)\s|如果|若(?!干)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What is done: a Routine line without a number. `goto` is the number of a step of the draft, `end` how it ends."""
+
+    line: Line
+    goto: str | None = None
+    end: End | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is done but going elsewhere, or ending."""
+        line = self.line
+        return not (line.do or line.name or line.tool)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case: the condition in words (None: otherwise), and what is then done."""
+
+    condition: str | None
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Cases, or one action without a condition. `doubts` are words in it that could be a condition or a way on."""
+
+    action: Action | None
+    cases: tuple[Case, ...] = ()
+    doubts: tuple[str, ...] = field(default=())
+
+
+def read_sentence(text: str) -> Sentence:
+    """What `text` says."""
+    words = " ".join(text.split())
+    cases = _cases(words)
+    if cases:
+        doubts = tuple(d for case in cases for d in _doubts(case.action))
+        return Sentence(None, cases, doubts)
+    action = read_action(words)
+    return Sentence(action, (), _doubts(action))
+
+
+def _cases(words: str) -> tuple[Case, ...]:
+    otherwise = _OTHERWISE.match(words)
+    if otherwise is not None and (otherwise.group().strip()[-1:] in ",，:：" or words[otherwise.end() :]):
+        return (Case(None, read_action(words[otherwise.end() :])),)
+    answer, when = _ANSWER.fullmatch(words), _WHEN.fullmatch(words)
+    if answer is not None:
+        return (Case(answer["cond"], read_action(answer["then"])),)
+    if when is not None:
+        return _with_else(when["cond"], when["then"])
+    start = _IF.match(words)
+    then = None if start is None else _THEN.search(words, start.end())
+    if start is None or then is None or then.start() == start.end() or then.end() == len(words):
+        return ()
+    return _with_else(words[start.end() : then.start()].strip(), words[then.end() :])
+
+
+def _with_else(condition: str, then: str) -> tuple[Case, ...]:
+    found = _ELSE.search(then)
+    if found is None:
+        return (Case(condition, read_action(then)),)
+    return (
+        Case(condition, read_action(then[: found.start()])),
+        Case(None, read_action(then[found.end() :])),
+    )
+
+
+def read_action(words: str) -> Action:
+    """What is done, and where it goes on. What Routine text would read as something else stays words."""
+    words = words.strip().rstrip(".。;；,，").strip()
+    goto = _GOTO.search(words)
+    if goto is not None:
+        number = number_of(goto["en"] or goto["zh"] or goto["st"])
+        return Action(_line(words[: goto.start()].strip(" ,，;；.。")), goto=number)
+    finish = _FINISH.search(words)
+    if finish is not None:
+        return Action(_line(words[: finish.start()].strip(" ,，;；.。")), end="complete")
+    line = _line(words)
+    if line.goto is not None or line.end is not None:
+        return Action(line, goto=line.goto, end=line.end)
+    return Action(line, end="escalate" if _HAND_OVER.search(words) else None)
+
+
+def _line(words: str) -> Line:
+    plain = Line("1", do=words or None)
+    if not words or len(words) > MAX_LINE:
+        return plain
+    line = read_line(f"Step 2. {words}")
+    return plain if line is None or line.unclear is not None or line.id is not None else line
+
+
+def _doubts(action: Action) -> tuple[str, ...]:
+    text = " ".join(part for part in (action.line.name, action.line.do) if part)
+    found = [one.group() for one in (_IF_INSIDE.search(text), _GOTO_INSIDE.search(text)) if one is not None]
+    return tuple(word.strip() for word in found)
+
+
+def number_of(words: str) -> str:
+    """A number of a step as plain digits: `３.１` is 3.1, `十二` is 12."""
+    plain = words.translate(_DIGITS)
+    if plain[:1] not in _HAN:
+        return ".".join(str(int(part)) for part in plain.split("."))
+    tens, ten, ones = plain.rpartition("十")
+    value = (_HAN.index(tens[-1]) if tens else 1) * 10 if ten else 0
+    return str(value + (_HAN.index(ones[0]) if ones else 0))
