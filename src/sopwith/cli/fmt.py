@@ -14,6 +14,7 @@ from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import Lang, new_verb
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text, UserError
+from sopwith.lang.read import SUFFIXES, YAML_SUFFIXES
 from sopwith.lang.text_file import read_text_file
 from sopwith.lang.yaml import format_yaml
 
@@ -51,6 +52,17 @@ def fmt(
 
 def _format(shown: Terminal, file: Path, *, check: bool, diff: bool) -> bool:
     """Format one file. Returns whether its text is another now, or would be."""
+    if file.suffix.lower() in SUFFIXES - YAML_SUFFIXES:
+        raise UserError(
+            Text(
+                f"{file} is not YAML: only YAML has a canonical form",
+                f"{file} 不是 YAML：只有 YAML 有规范格式",
+            ),
+            Text(
+                f"make YAML of it: sopwith convert {file} --to yaml",
+                f"转成 YAML：sopwith convert {file} --to yaml",
+            ),
+        )
     before = read_text_file(file, keep_line_ends=True)
     after = format_yaml(before, str(file))
     if after == before:

@@ -31,8 +31,11 @@ class Place(BaseModel):
 
 
 class Diagnostic(BaseModel):
-    """One problem: a stable `code` (SW1xx reading, SW2xx graph, SW3xx names and types, SW4xx tools,
-    SW6xx policies), its place, the sentence and the remedy. `step` is the id of the step it is about, if any."""
+    """One problem: a stable `code`, its place, the sentence and the remedy.
+
+    SW1xx reading, SW2xx graph, SW3xx names and types, SW4xx tools, SW6xx policies, SW7xx drawings, drafts and skills.
+    `step` is the id of the step it is about, if any.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 

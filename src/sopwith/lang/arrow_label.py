@@ -15,6 +15,7 @@ from sopwith.errors import ExpressionError
 from sopwith.expr.expression import parse
 from sopwith.expr.syntax import Call
 from sopwith.ir.procedure import Edge
+from sopwith.lang.label_text import one_line
 from sopwith.lang.routine_line import Condition
 
 _OTHERWISE = re.compile(r"otherwise|else|default|否则|其他|其它|其余|默认", re.IGNORECASE)
@@ -83,12 +84,12 @@ def _condition_words(edge: Edge) -> str:
     if edge.otherwise:
         return edge.guidance if edge.guidance and says_no(edge.guidance) else "otherwise"
     if edge.when is not None:
-        when = edge.when if {"'", '"'} & set(edge.when) else " ".join(edge.when.split())
+        when = edge.when if {"'", '"'} & set(edge.when) else one_line(edge.when)
         return when if read_label(when) == Label(Condition(when=when)) else f"`{when}`"
     if edge.judge is not None:
-        judge = " ".join(edge.judge.split())
+        judge = one_line(edge.judge)
         if read_label(judge) == Label(Condition(judge=judge), plain=True):
             return judge
         return f'"{judge}"' if "”" in judge else f"“{judge}”"
-    remark = " ".join((edge.guidance or "").split())
+    remark = one_line(edge.guidance or "")
     return remark if read_label(remark).plain else ""

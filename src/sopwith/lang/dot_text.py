@@ -61,12 +61,13 @@ class _Stop(Exception):
 
 @dataclass(slots=True)
 class _Scope:
-    """A graph or subgraph that is being read: its defaults, its own attributes, and the nodes in it."""
+    """A graph or subgraph that is read: its defaults, its own attributes, the nodes in it, and its named subgraphs."""
 
     node: _Attributes = field(default_factory=dict[str, Token])
     edge: _Attributes = field(default_factory=dict[str, Token])
     graph: _Attributes = field(default_factory=dict[str, Token])
     members: dict[str, None] = field(default_factory=dict[str, None])
+    groups: dict[str, _Scope] = field(default_factory=dict[str, "_Scope"])
 
 
 @dataclass(slots=True)
@@ -187,6 +188,9 @@ class _Parser:
             )
             raise _Stop
         inner = _Scope(dict(scope.node), dict(scope.edge))
+        if name is not None:  # one name in one graph is one subgraph
+            first = scope.groups.setdefault(name.text, inner)
+            inner.members, inner.groups = first.members, first.groups
         self._statements(inner, depth + 1)
         self._expect("}")
         scope.members |= inner.members

@@ -87,6 +87,7 @@ class _Outliner:
                 self._paragraph(block)
             elif isinstance(block, Table):
                 self._frame()
+                self.open = [(depth, entry) for depth, entry in self.open if entry.is_heading]
                 (self.open[-1][1].parts if self.open else self.found.entries).append(block)
             elif isinstance(block, Picture):
                 self._picture(block)

@@ -87,7 +87,7 @@ class _Builder:
         self._parts(self.found.entries)
         self._resolve_gotos()
         self._close()
-        if not self.nodes:
+        if not self.nodes and not self.problems:
             self._no_steps(text)
         self.problems.refuse()
         places: dict[Path, Place] = {(): Place(file=self.problems.file)}
@@ -147,7 +147,10 @@ class _Builder:
             return
         self._doubt(sentence, entry.place)
         details, rest = self._details(entry.parts)
-        self._number(entry, self._act(sentence.action, entry.place, details))
+        action = sentence.action
+        if entry.is_heading and details and action.line.name is None:
+            action = replace(action, line=replace(action.line, name=action.line.do, do=None))
+        self._number(entry, self._act(action, entry.place, details))
         self._parts(rest)
 
     def _details(self, parts: list[Entry | Table]) -> tuple[list[str], list[Entry | Table]]:
@@ -211,7 +214,7 @@ class _Builder:
         if details:
             parts = [*([line.do] if line.do else []), *details]
             line = replace(line, do=("；" if self.zh else "; ").join(parts))
-        node = self._add(line, place)
+        node = self._add(replace(line, tool=line.tool or self._tool(line, place)), place)
         if action.goto is not None:
             self.gotos.append((self.open.pop(), action.goto))
         elif action.end == "complete" or (action.end is not None and in_branch):
@@ -285,7 +288,6 @@ class _Builder:
         edges = node.sorted_edges()
         for i, (way, _) in enumerate(edges):
             places[(*path, "next", i)] = way.place
-        tool = line.tool or self._tool(line, node.place)
         uses = tuple(name if "." in name or name in written else f"inputs.{name}" for name in line.inputs)
         return Step.model_validate(
             {
@@ -294,10 +296,10 @@ class _Builder:
                 "do": line.do,
                 "needs": line.needs,
                 "gives": line.gives,
-                "tool": tool,
+                "tool": line.tool,
                 "as": line.output,
                 "uses": uses or None,
-                "returns": text_value() if line.output and not tool else None,
+                "returns": text_value() if line.output and not line.tool else None,
                 "next": tuple(_edge(to.id, way.condition) for way, to in edges),
                 "end": node.end,
             }

@@ -52,3 +52,8 @@ def words_of_html(html: str) -> tuple[str, tuple[str, ...]]:
         return " ".join(html.split()), ("!",)
     lines = (" ".join(line.split()) for line in "".join(reader.parts).split("\n"))
     return "\n".join(line for line in lines if line), tuple(reader.lost)
+
+
+def one_line(words: str) -> str:
+    """`words` on one line, as labels show them; what no text holds is a replacement character."""
+    return " ".join(words.split()).replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -282,7 +282,11 @@ class _Reader:
             ends = [(self.text.find(closing, self.at), closing) for closing in closings]
             end, closing = min(((at, one) for at, one in ends if at >= 0), default=(-1, ""))
             inside = self.text[self.at : end] if end >= 0 else ""
-            if end < 0 or (quoted is not None and inside) or (quoted is None and "\n" in inside):
+            if (
+                end < 0
+                or (quoted is not None and inside)
+                or (quoted is None and re.match(r'\s*"|[^\n]*\n', inside))
+            ):
                 self.at = start
                 self._unread(Text(f"the bracket '{opening}' is not closed", f"括号“{opening}”没有闭合"))
             self.at = end + len(closing)

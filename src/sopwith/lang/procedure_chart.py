@@ -5,6 +5,7 @@ from __future__ import annotations
 from sopwith.ir.procedure import Procedure, Step
 from sopwith.lang.arrow_label import write_label
 from sopwith.lang.chart import Arrow, Box, Chart, Shape
+from sopwith.lang.label_text import one_line
 from sopwith.lang.numbering import numbers
 
 BEGIN = "begin"
@@ -31,7 +32,7 @@ def chart_of(procedure: Procedure, *, full: bool = False) -> Chart:
             mark += "_"
         boxes = {mark: Box(mark, "", Shape.MARK), **boxes}
         arrows = [Arrow(mark, procedure.start), *arrows]
-    return Chart(procedure.id, " ".join(procedure.name.split()), boxes, arrows)
+    return Chart(procedure.id, one_line(procedure.name), boxes, arrows)
 
 
 def numbered(procedure: Procedure) -> dict[str, str]:
@@ -41,7 +42,7 @@ def numbered(procedure: Procedure) -> dict[str, str]:
 
 def _box(step: Step, *, full: bool) -> Box:
     parts = [step.name, step.do or step.ask or step.answer] if full else [step.name]
-    words = [" ".join(part.split()) for part in parts if part and part.strip()]
+    words = [one_line(part) for part in parts if part and part.strip()]
     if len(words) == 2 and words[0] == words[1]:
         words.pop()
     return Box(step.id, ": ".join(words) or step.id, _shape(step), step.tool)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sopwith.lang.document import Document
+from sopwith.lang.source import HALF
 from sopwith.lang.text_file import read_text_file
 from sopwith.lang.yaml import read_yaml
 
@@ -18,6 +19,7 @@ _FORMS = {
 }  # fmt: skip
 """The form that a suffix stands for."""
 SUFFIXES = frozenset({*_FORMS, WORD})
+YAML_SUFFIXES = frozenset(suffix for suffix, form in _FORMS.items() if form == "yaml")
 _ROUTINE = re.compile(r"(?im)^[ \t　\-*•]*(?:(?:step|步骤)\s*[0-9０-９]|(?:branch|分支)\s*[0-9０-９])")
 _YAML = re.compile(r"(?m)^(?:schema|id|steps|start)\s*:")
 _FRONT = r"\s*(?:---[ \t]*\n(?:(?!---[ \t]*\n)[^\n]*\n){0,50}---[ \t]*\n)?"
@@ -81,7 +83,7 @@ def form_of(text: str, suffix: str = "") -> str:
 
 
 def _parse(text: str, file: str, suffix: str) -> Document:
-    return _reader(form_of(text, suffix))(text, file)
+    return _reader(form_of(text, suffix))(HALF.sub("\N{REPLACEMENT CHARACTER}", text), file)
 
 
 def _reader(form: str) -> Callable[[str, str], Document]:

@@ -8,7 +8,8 @@ from itertools import accumulate
 
 from sopwith.ir.diagnostic import Place
 
-_HALF = re.compile("[\ud800-\udfff]")
+HALF = re.compile("[\ud800-\udfff]")
+"""Half of a character: what no encoding holds."""
 
 
 class Source:
@@ -16,7 +17,7 @@ class Source:
 
     def __init__(self, text: str, file: str) -> None:
         plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
-        self.text = _HALF.sub("\ufffd", plain)
+        self.text = HALF.sub("\ufffd", plain)
         self.file = file
         self._lines = self.text.split("\n")
         self._starts = [0, *accumulate(len(line) + 1 for line in self._lines)]

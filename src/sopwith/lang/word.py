@@ -15,12 +15,12 @@ from sopwith.lang.document import Document
 from sopwith.lang.draft import Block, Draft, Heading, Item, Paragraph, Picture, Row, Table, Unread
 from sopwith.lang.draft_steps import read_draft
 from sopwith.lang.problem import Problems
-from sopwith.lang.text_file import MOST_BYTES, read_bytes
+from sopwith.lang.text_file import read_bytes
 from sopwith.lang.tree import too_long
 from sopwith.lang.word_numbering import Numbering
 
-MOST_UNPACKED = 4 * MOST_BYTES
-"""A document that unpacks to more is not read at all."""
+MOST_UNPACKED = 200_000_000
+"""A document that unpacks to more bytes is not read at all."""
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _DOC_PROPERTIES = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"

@@ -1,0 +1,126 @@
+"""A skill is read leniently, written by the rules, and loses nothing on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from tests.lang.strategies import procedures
+
+from sopwith.errors import ProcedureError, UserError
+from sopwith.ir.procedure import Procedure
+from sopwith.lang.problem import Problems
+from sopwith.lang.read import read
+from sopwith.lang.skill import REFERENCE, skill_name, write_skill
+from sopwith.lang.tree import read_tree
+from sopwith.lang.yaml import read_yaml
+
+TEXT = """\
+schema: sopwith/procedure/1
+id: leave_request
+name: 请假
+description: For leave, not for sick notes
+tags: [hr, leave]
+tools: [hr.get, hr.submit]
+start: get
+steps:
+  get: {tool: hr.get, with: {user_id: u1}, next: submit}
+  submit: {tool: hr.submit, verify: "true", end: complete}
+"""
+PROCEDURE = read_yaml(TEXT).procedure
+
+
+def put(files: dict[str, str], folder: Path) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8", newline="")
+    return folder
+
+
+def codes(folder: Path) -> list[str]:
+    return [note.code for note in read(folder).notes]
+
+
+def test_a_skill_has_a_legal_head_and_loses_nothing(tmp_path: Path) -> None:
+    files = write_skill(PROCEDURE)
+    assert set(files) == {"SKILL.md", REFERENCE}
+    head = read_tree(files["SKILL.md"].split("---\n")[1], Problems("x")).value
+    assert isinstance(head, dict)
+    assert (head["name"], head["description"]) == ("leave-request", "For leave, not for sick notes")
+    assert head["allowed-tools"] == "hr.get hr.submit"
+    document = read(put(files, tmp_path / "leave-request"))
+    assert document.procedure == PROCEDURE
+    assert document.notes == ()
+    assert document.place("steps", "get").file.endswith("procedure.yaml")
+
+
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(procedures())
+def test_any_procedure_that_can_be_written_is_read_again(tmp_path: Path, procedure: Procedure) -> None:
+    try:
+        files = write_skill(procedure)
+    except ProcedureError as error:
+        assert "cannot be written as Routine text" in error.message.en
+        return
+    folder = tmp_path / skill_name(procedure.id)
+    (folder / REFERENCE).unlink(missing_ok=True)
+    assert read(put(files, folder)).procedure == procedure
+
+
+def test_edited_words_win_over_the_yaml(tmp_path: Path) -> None:
+    files = write_skill(PROCEDURE)
+    folder = put(files, tmp_path / "leave-request")
+    edited = files["SKILL.md"].replace("terminate the workflow", "hand over to a person")
+    (folder / "SKILL.md").write_text(edited, "utf-8")
+    document = read(folder)
+    assert document.procedure.steps["submit"].end == "escalate"
+    (note,) = document.notes
+    assert (note.code, "steps.get.with" in note.message.en) == ("SW721", True)
+
+
+def test_an_edited_or_missing_yaml_is_not_used(tmp_path: Path) -> None:
+    folder = put(write_skill(PROCEDURE), tmp_path / "leave-request")
+    (folder / REFERENCE).write_text(TEXT.replace("u1", "u2"), "utf-8")
+    assert (codes(folder), read(folder).procedure.steps["get"].with_) == (["SW721"], {})
+    (folder / REFERENCE).write_text("no: yaml: at: all", "utf-8")
+    assert codes(folder) == ["SW722"]
+    (folder / REFERENCE).unlink()
+    assert codes(folder) == ["SW722"]
+    assert list(read(folder).procedure.steps) == ["get", "submit"]
+
+
+@pytest.mark.parametrize("name", ["Leave", "leave_request", "-leave", "a--b", "", "请假", "a" * 65])
+def test_an_illegal_name_is_refused_with_a_legal_one(name: str) -> None:
+    with pytest.raises(UserError, match="cannot be the name of a skill") as raised:
+        write_skill(PROCEDURE, "en", name)
+    legal = raised.value.hint.en.removeprefix("such as ")
+    assert write_skill(PROCEDURE, "en", legal)["SKILL.md"].startswith(f"---\nname: {legal}\n")
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        ("", ["SW720"]),
+        ("---\nname: Other Name\n---\n", ["SW720", "SW720"]),
+        ("---\nname: s\ndescription: [x]\nmodel: y\n---\n", ["SW720", "SW720"]),
+        ("---\nname: s\ndescription: x\n  bad: : yaml\n---\n", ["SW720"]),
+        ("---\nname: s\ndescription: when shoes come back\nallowed-tools: Bash(git:*) Read\n---\n", []),
+    ],
+)
+def test_a_skill_of_others_is_read_with_notes(head: str, found: list[str], tmp_path: Path) -> None:
+    folder = put({"SKILL.md": head + "\n# Shoes\n\n1. Ask\n2. Refund\n"}, tmp_path / "s")
+    document = read(folder)
+    assert len(document.procedure.steps) == 2
+    assert [note.code for note in document.notes] == found
+    if not found:
+        assert document.procedure.tools == ("Bash(git:*)", "Read")
+        assert document.procedure.description == "when shoes come back"
+        assert document.procedure.id == "s"
+
+
+def test_scripts_are_named(tmp_path: Path) -> None:
+    head = "---\nname: s\ndescription: x\n---\n"
+    folder = put({"SKILL.md": head + "1. Ask\n", "scripts/a.sh": "x"}, tmp_path / "s")
+    assert codes(folder) == ["SW720"]
+    assert read(folder / "SKILL.md").place("steps", "step_1").line == 5
