@@ -100,7 +100,9 @@ def _read(name: str, subflow: dict[str, Any]) -> Flow:
     except ProcedureError as error:
         codes = tuple(dict.fromkeys(d.code for d in error.diagnostics if isinstance(d, Diagnostic)))
         return Flow(name, draft, actions, 0, codes)
-    return Flow(name, draft, actions, len(document.procedure.steps), tuple(dict.fromkeys(_reasons(document, actions))))
+    return Flow(
+        name, draft, actions, len(document.procedure.steps), tuple(dict.fromkeys(_reasons(document, actions)))
+    )
 
 
 def _reasons(document: Document, actions: int) -> Iterator[str]:
