@@ -12,13 +12,22 @@ import pytest
 from tests.arch.sources import ROOT, modules
 
 # Heavy packages that few need: they may be imported inside a function.
-LAZY = {"anthropic", "cryptography", "genai_prices", "mcp", "openai", "rich", "urllib", "xllamacpp"}
+LAZY = {"anthropic", "cryptography", "docx", "genai_prices", "mcp", "openai", "rich", "urllib", "xllamacpp"}
 # Those of an extra: at the top of a module only in a seam, which is itself only imported inside functions.
-OPTIONAL = {"anthropic", "genai_prices", "mcp", "openai", "xllamacpp"}
+OPTIONAL = {"anthropic", "docx", "genai_prices", "mcp", "openai", "xllamacpp"}
 LINT = "import sys, importlinter.cli as c; sys.exit(c.lint_imports(sys.argv[1], no_cache=True))"
 SEAMS = {"sopwith.tools.mcp_connection"}
 # Modules of our own that take long to import, and that many runs do not need.
-SELDOM = {"sopwith.lang.routine", "sopwith.lang.routine_text", "sopwith.models.connect"}
+SELDOM = {
+    "sopwith.lang.dot_text",
+    "sopwith.lang.markdown_text",
+    "sopwith.lang.mermaid_text",
+    "sopwith.lang.routine",
+    "sopwith.lang.routine_text",
+    "sopwith.lang.skill",
+    "sopwith.lang.word",
+    "sopwith.models.connect",
+}
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[ast.stmt, str]]:
@@ -122,6 +131,8 @@ def test_every_dependency_is_declared() -> None:
         "cel_expr_python": "cel-expr-python",
         "jsonschema_rs": "jsonschema-rs",
         "genai_prices": "genai-prices",
+        "markdown_it": "markdown-it-py",
+        "docx": "python-docx",
     }
     # Parts of what is declared: of pydantic, typer and mcp.
     comes_along = {"pydantic_core", "typing_extensions", "click", "mcp_types", "anyio"}

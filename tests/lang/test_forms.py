@@ -13,7 +13,8 @@ from tests.lang.strategies import ANY_TEXT
 from sopwith.errors import ProcedureError, UserError
 from sopwith.ir.diagnostic import Diagnostic
 from sopwith.lang.check import check
-from sopwith.lang.read import form_of, read
+from sopwith.lang.form import form_of
+from sopwith.lang.read import read
 from sopwith.lang.write import SUFFIXES, left_out, write
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from sopwith.ir.procedure import Procedure
 from sopwith.lang.mermaid import draw
 
 LINE = re.compile(
-    r'---|title: ".*"|flowchart TD|  begin_*\(\( \)\)'
+    r"flowchart TD|  begin_*\(\( \)\)"
     r'|  \w+(?:\[".*"\]|\(\[".*"\]\)|\[\\".*"/\]|\{\{?".*"\}\}?)'
     r'|  \w+ (?:-->|-\.->)(?:\|".*"\|)? \w+'
 )
@@ -49,5 +49,4 @@ def test_every_line_is_of_the_form(procedure: Procedure) -> None:
     assert all(LINE.fullmatch(line) for line in lines)
     assert all(line.count('"') in (0, 2) for line in lines)
     edges = sum(len(step.next) + len(step.on_error) for step in procedure.steps.values())
-    title = 3 if procedure.name.strip() else 0
-    assert len(lines) == 3 + title + len(procedure.steps) + edges
+    assert len(lines) == 3 + len(procedure.steps) + edges

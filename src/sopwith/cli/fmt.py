@@ -14,7 +14,7 @@ from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import Lang, new_verb
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text, UserError
-from sopwith.lang.read import SUFFIXES, YAML_SUFFIXES
+from sopwith.lang.form import SUFFIXES, YAML_SUFFIXES
 from sopwith.lang.text_file import read_text_file
 from sopwith.lang.yaml import format_yaml
 

@@ -13,7 +13,7 @@ from typing import Any
 from sopwith.cli.script import absolute
 from sopwith.cli.settings import Settings, load_settings
 from sopwith.ir.usage import Budget
-from sopwith.lang.read import procedure_file
+from sopwith.lang.form import procedure_file
 from sopwith.lang.text_file import no_such_file, not_a_file
 
 TOOLS = "tools.py"

@@ -25,7 +25,8 @@ _BRACKETS = {
 def draw(procedure: Procedure, *, full: bool = False) -> str:
     """The flowchart of `procedure`: one box a step, one arrow an edge; ways after an error are dotted.
 
-    `read_mermaid` reads it without losing a box, an arrow or a label. With `full` a box also says what its step does.
+    `read_mermaid` reads it without losing a box, an arrow or a label. With `full` a box also says what its step
+    does, and the chart has a title.
     """
     chart, number = chart_of(procedure, full=full), numbered(procedure)
     keys = _keys(chart)
@@ -36,7 +37,7 @@ def draw(procedure: Procedure, *, full: bool = False) -> str:
         line = "-.->" if arrow.words.startswith("on error") else "-->"
         middle = f'|"{_text(arrow.words)}"|' if arrow.words else ""
         lines.append(f"  {keys[arrow.tail]} {line}{middle} {keys[arrow.head]}")
-    title = ["---", f"title: {_quoted(chart.title)}", "---"] if chart.title else []
+    title = ["---", f"title: {_quoted(chart.title)}", "---"] if full and chart.title else []
     return "\n".join((*title, *lines)) + "\n"
 
 

@@ -16,11 +16,11 @@ from sopwith.ir.diagnostic import Diagnostic, Place
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.value import Json, digest
 from sopwith.lang.document import Document
+from sopwith.lang.form import SKILL
 from sopwith.lang.identifier import identifier
 from sopwith.lang.layout import lay_out
 from sopwith.lang.markdown_text import read_markdown
 from sopwith.lang.problem import Problems
-from sopwith.lang.read import SKILL
 from sopwith.lang.routine_text import differences, write_routine
 from sopwith.lang.text_file import read_text_file
 from sopwith.lang.tree import Tree, read_tree

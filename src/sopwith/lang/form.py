@@ -1,0 +1,52 @@
+"""The forms in which a procedure is written, told by the suffix of a file or by what a text looks like."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+SKILL = "SKILL.md"
+WORD = ".docx"
+_FORMS = {
+    ".yaml": "yaml", ".yml": "yaml", ".json": "yaml", ".txt": "routine", ".routine": "routine", ".md": "markdown",
+    ".markdown": "markdown", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot",
+}  # fmt: skip
+"""The form that a suffix stands for."""
+SUFFIXES = frozenset({*_FORMS, WORD})
+YAML_SUFFIXES = frozenset(suffix for suffix, form in _FORMS.items() if form == "yaml")
+_ROUTINE = re.compile(r"(?im)^[ \t　\-*•]*(?:(?:step|步骤)\s*[0-9０-９]|(?:branch|分支)\s*[0-9０-９])")
+_YAML = re.compile(r"(?m)^(?:schema|id|steps|start)\s*:")
+_FRONT = r"\s*(?:---[ \t]*\n(?:(?!---[ \t]*\n)[^\n]*\n){0,50}---[ \t]*\n)?"
+_MERMAID = re.compile(_FRONT + r"(?:\s|%%[^\n]*)*(?:flowchart|graph)\s+(?:TB|TD|BT|RL|LR)\b")
+_DOT = re.compile(
+    r"(?:\s|//[^\n]*|/\*.*?\*/|#[^\n]*)*(?:strict\s+)?(?:di)?graph\b[^{\n]{0,200}\{",
+    re.DOTALL | re.IGNORECASE,
+)
+_MARKDOWN = re.compile(r"(?m)^ {0,3}(?:#{1,6} \S|[0-9]{1,6}[.)] \S|\|.+\|)|^\s*(?:```|~~~)\s*mermaid")
+_BEGINNING = 20_000
+
+
+def procedure_file(path: Path) -> Path:
+    """`path`, or the `SKILL.md` in it where it is the folder of a skill."""
+    inside = path / SKILL
+    return inside if path.is_dir() and inside.is_file() else path
+
+
+def names_a_file(text: str) -> bool:
+    """Whether a text of one line is the name of a file rather than a procedure."""
+    known = "\n" not in text and len(text) < 1000 and Path(text).suffix.lower() in SUFFIXES
+    return known and _ROUTINE.match(text) is None
+
+
+def form_of(text: str, suffix: str = "") -> str:
+    """The form of a text: what its suffix stands for, else what its content looks like."""
+    if suffix in _FORMS:
+        return _FORMS[suffix]
+    beginning = text.removeprefix("\ufeff")[:_BEGINNING]
+    for form, pattern in (("mermaid", _MERMAID), ("dot", _DOT)):
+        if pattern.match(beginning) is not None:
+            return form
+    for form, pattern in (("yaml", _YAML), ("routine", _ROUTINE), ("markdown", _MARKDOWN)):
+        if pattern.search(beginning) is not None:
+            return form
+    return "yaml"
