@@ -260,6 +260,7 @@ async def _connect(
         alerts=alerts_of(project.settings),
         heads=heads,
         models=named,
+        profiles=project.settings.profiles,
     )
     return Connection(engine, machine, model, log, vault, tuple(named.values()))
 
@@ -267,7 +268,10 @@ async def _connect(
 def _models(project: Project) -> tuple[Model, dict[str, Model]]:
     """The default model and those of roles and names; one that is named twice is opened once."""
     default = project.model or LOCAL
-    opened = {spec: model_of(spec) for spec in dict.fromkeys((default, *project.models.values()))}
+    opened = {
+        spec: model_of(spec, project.settings.profiles)
+        for spec in dict.fromkeys((default, *project.models.values()))
+    }
     return opened[default], {name: opened[spec] for name, spec in project.models.items()}
 
 

@@ -10,19 +10,20 @@ from sopwith.errors import Text, UserError
 from sopwith.ir.usage import Usage
 from sopwith.models.connect import connect
 from sopwith.models.port import Model, ModelReply
+from sopwith.models.profile import Profiles
 from sopwith.models.scripted import ScriptedModel
 
 SCRIPTED = "scripted:"
 
 
-def model_of(spec: str) -> Model:
+def model_of(spec: str, profiles: Profiles | None = None) -> Model:
     """The model that `spec` names, see `connect`; or the script in a file, one reply a line.
 
     A line is JSON: a text is the reply, an object or list is a reply in JSON, and `{"reply": …, "confidence": …}` is a
     reply with its confidence. Raises `UserError` for a file that cannot be read.
     """
     if not spec.startswith(SCRIPTED):
-        return connect(spec)
+        return connect(spec, profiles)
     file = Path(spec.removeprefix(SCRIPTED)).expanduser()
     try:
         lines = file.read_text(encoding="utf-8").splitlines()

@@ -19,6 +19,7 @@ from typing import Any, Literal, cast
 from sopwith.errors import NO_HINT, Text, UserError
 from sopwith.ir.usage import Budget, exact
 from sopwith.log.head import is_url
+from sopwith.models.profile import Profiles
 
 FILE = "sopwith.toml"
 PREFIX = "SOPWITH_"
@@ -38,7 +39,7 @@ OTHER_VARIABLES = frozenset(
 )
 """Variables of the same prefix that are no settings."""
 
-Kind = Literal["text", "table", "words", "path", "place", "paths", "count", "seconds", "money"]
+Kind = Literal["text", "table", "profiles", "words", "path", "place", "paths", "count", "seconds", "money"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,9 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
                 '各角色或名称的模型：judge = "openai:NAME"',
             ),
         ),
+        "profiles": Setting(
+            "profiles", Text("what is known of models, by their ids", "关于各模型的已知情况，以模型 id 为键")
+        ),
         "data": Setting(
             "path", Text("the folder of the event log, vault and key", "事件日志、保险库与密钥所在目录")
         ),
@@ -88,6 +92,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
 _WANTED: Mapping[Kind, Text] = {
     "text": Text("text", "文本"),
     "table": Text("names, each with a text", "名称到文本的表"),
+    "profiles": Text("tables by the ids of models", "以模型 id 为键的表"),
     "words": Text("a list of texts", "文本列表"),
     "path": Text("a path", "路径"),
     "place": Text("a path or a URL", "路径或 URL"),
@@ -104,6 +109,7 @@ class Settings:
 
     model: str | None
     models: Mapping[str, str]
+    profiles: Profiles
     data: Path
     tools: tuple[Path, ...] | None
     mcp: Path | None
@@ -130,12 +136,14 @@ def load_settings(
     found: dict[str, str] = {}
     for layer, source in _layers(folder, given or {}, environment):
         for name, value in layer.items():
-            values[name] = {**values.get(name, {}), **value} if SETTINGS[name].kind == "table" else value
+            adds_up = SETTINGS[name].kind in ("table", "profiles")
+            values[name] = {**values.get(name, {}), **value} if adds_up else value
             found[name] = source
     budget = {name.partition(".")[2]: value for name, value in values.items() if name.startswith("budget.")}
     return Settings(
         model=values.get("model"),
         models=MappingProxyType(values.get("models", {})),
+        profiles=Profiles(values.get("profiles"), found.get("profiles", "") + ": profiles"),
         data=values.get("data", Path(".sopwith")),
         tools=values.get("tools"),
         mcp=values.get("mcp"),
@@ -275,6 +283,10 @@ def _value(name: str, value: Any, folder: Path, place: str) -> Any:
             return value
         case "table", dict() if _is_table(table := cast("dict[Any, Any]", value)):
             return table
+        case "profiles", dict() if all(
+            isinstance(each, dict) for each in cast("dict[Any, Any]", value).values()
+        ):
+            return cast("dict[str, dict[str, Any]]", value)
         case "place", str() if is_url(value):
             return value
         case (("path" | "place"), (str() | Path())) if str(value):

@@ -150,7 +150,8 @@ class ModelReplied(Body):
     """The model's reply as it came (redacted): its text, and the tool name where the provider gave one apart.
 
     What is made of it is derived by reading it strictly, and shows in the next events. `extra` names further calls
-    that were asked for and not executed. `confidence` is 0..1, where the model gives log-probabilities. `cost` is what
+    that were asked for and not executed. `confidence` is 0..1, where the model gives log-probabilities;
+    where it was calibrated, `raw_confidence` is the model's own. `cost` is what
     the reply cost when it came, in US dollars; none where no price was known.
     """
 
@@ -159,6 +160,7 @@ class ModelReplied(Body):
     name: str | None = None
     extra: tuple[str, ...] = ()
     confidence: float | None = None
+    raw_confidence: float | None = None
     usage: Usage = Usage()
     cost: Money | None = None
     ms: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sopwith.models.chat import legal_actions, letters, messages
+from sopwith.models.chat import WORD_TOKENS, legal_actions, letters, messages
 from sopwith.models.failure import is_too_long, what_it_said
 from sopwith.models.port import ModelRequest
 from sopwith.models.tool_block import parameters_of
@@ -51,7 +51,7 @@ class Ways:
         body["messages"] = turns
         if request.form == "choice":
             letters(request)
-            body["max_tokens"] = _CHOICE_TOKENS
+            body["max_tokens"] = WORD_TOKENS if request.by_word else _CHOICE_TOKENS
         if "tools" in body:
             body["tool_choice"] = self._choice(request)
         if not self._thinks:

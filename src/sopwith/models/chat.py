@@ -5,6 +5,9 @@ from __future__ import annotations
 from sopwith.errors import Text, UserError
 from sopwith.models.port import Action, ModelRequest, Prompt
 
+WORD_TOKENS = 128
+"""Tokens of the words of a label, at most."""
+
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -35,6 +38,13 @@ def legal_actions(request: ModelRequest) -> tuple[Action, ...]:
             Text(f"no action is given for the legal names: {names}", f"合法名称没有对应的动作：{names}")
         )
     return tuple(by_name[name] for name in request.legal)
+
+
+def chosen_letter(request: ModelRequest, text: str) -> str:
+    """The letter of the label whose words `text` is, where the prompt asks for words; else `text` without blanks."""
+    said = text.strip()
+    found = [i for i, label in enumerate(request.labels) if label.strip() == said]
+    return LETTERS[found[0]] if request.by_word and len(found) == 1 else said
 
 
 def letters(request: ModelRequest) -> str:

@@ -11,6 +11,7 @@ from sopwith.models.catalogue import DEFAULT, find
 from sopwith.models.local import LocalModel
 from sopwith.models.openai_compatible import OpenAIModel
 from sopwith.models.port import Model
+from sopwith.models.profile import Profiles
 
 _AT_URL = re.compile(r"(.+?)@(https?://.+)")  # a model's own name may hold an @
 FORMS = (
@@ -18,7 +19,7 @@ FORMS = (
 )
 
 
-def connect(spec: str) -> Model:
+def connect(spec: str, profiles: Profiles | None = None) -> Model:
     """The model that `spec` names.
 
     - `local`, `local:NAME`, `local:PATH`: a GGUF file on this machine, by its known name or its path;
@@ -28,17 +29,23 @@ def connect(spec: str) -> Model:
     - `anthropic:MODEL`, `anthropic:MODEL@URL`: Anthropic's Messages API, at Anthropic or at `URL` (without `/v1`); its
       key is `ANTHROPIC_API_KEY`.
 
+    `profiles` say with which context a file is loaded, and how an endpoint is asked.
     Raises `UserError` for anything else, `ModelFileError` when a local file is not there.
     """
+    known = Profiles() if profiles is None else profiles
     kind, _, rest = spec.strip().partition(":")
     if kind == "local":
-        return LocalModel(find(rest.strip() or DEFAULT))
+        model = LocalModel(find(rest.strip() or DEFAULT))
+        context = known.of(model.id).context
+        return model if context is None else LocalModel(model.path, context=context)
     if kind in ("openai", "anthropic") and rest.strip():
         there = _AT_URL.fullmatch(rest.strip())
         name, url = (rest.strip(), None) if there is None else (there[1], there[2])
         if kind == "anthropic":
             return AnthropicModel(name, base_url=url)
-        return OpenAIModel(name, base_url=url or _environment("SOPWITH_BASE_URL", "OPENAI_BASE_URL"))
+        url = url or _environment("SOPWITH_BASE_URL", "OPENAI_BASE_URL")
+        profile = known.of(OpenAIModel(name, base_url=url).id)
+        return OpenAIModel(name, base_url=url, mode=profile.mode, without=profile.without)
     raise UserError(
         Text(f"{spec!r} does not name a model", f"{spec!r} 不是有效的模型写法"),
         Text(f"the forms are {FORMS}", f"可用写法：{FORMS}"),

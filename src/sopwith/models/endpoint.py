@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from sopwith.ir.value import Json
-from sopwith.models.chat import legal_actions, letters, messages
+from sopwith.models.chat import WORD_TOKENS, legal_actions, letters, messages
 from sopwith.models.constraint import reply_schema
 from sopwith.models.failure import is_too_long, what_it_said
 from sopwith.models.port import ModelRequest
@@ -37,13 +38,13 @@ class Way:
 class Endpoint:
     """What an endpoint can do. It begins with the most and only goes down, so that learning ends."""
 
-    def __init__(self, mode: str, *, official: bool) -> None:
+    def __init__(self, mode: str, *, official: bool, without: Iterable[str] = ()) -> None:
         self._fixed = mode != "auto"
         self.level: Level = "tools" if mode == "auto" else cast("Level", mode)
         self._choice_by_schema = self.level != "text"
         self._tokens = "max_completion_tokens" if official else "max_tokens"
         self._swapped = False
-        self._without: set[str] = set()
+        self._without: set[str] = set(without)
 
     def way(self, request: ModelRequest) -> Way:
         """How to ask for `request` now."""
@@ -54,10 +55,12 @@ class Endpoint:
         options = letters(request) if request.form == "choice" else ""
         if options:
             level = "json_schema" if self._choice_by_schema else "text"
-            body[self._tokens] = _CHOICE_TOKENS
-            body |= {"logprobs": True, "top_logprobs": _MOST_LOGPROBS}
+            body[self._tokens] = WORD_TOKENS if request.by_word else _CHOICE_TOKENS
+            if not request.by_word:
+                body |= {"logprobs": True, "top_logprobs": _MOST_LOGPROBS}
             if self._choice_by_schema:
-                body["response_format"] = _format(_choice_schema(options))
+                allowed = request.labels if request.by_word else tuple(options)
+                body["response_format"] = _format(_choice_schema(allowed))
         elif request.form == "action":
             level = self.level
             if level == "tools":
@@ -130,7 +133,7 @@ def _ask_by_tool(request: ModelRequest, body: dict[str, Any]) -> frozenset[str]:
     return frozenset(wrapped)
 
 
-def _choice_schema(options: str) -> dict[str, Json]:
+def _choice_schema(options: tuple[str, ...]) -> dict[str, Json]:
     return {
         "type": "object",
         "properties": {"choice": {"type": "string", "enum": list(options)}},

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 from sopwith.errors import ModelError, Text
 from sopwith.ir.usage import Usage
 from sopwith.ir.value import Json
-from sopwith.models.chat import letters, messages
+from sopwith.models.chat import WORD_TOKENS, chosen_letter, letters, messages
 from sopwith.models.constraint import reply_schema
 from sopwith.models.control import read_control_tokens
 from sopwith.models.failure import context_exceeded, package_missing
@@ -128,10 +128,16 @@ def request_body(request: ModelRequest, to_grammar: Any) -> dict[str, Any]:
         "stream_options": {"include_usage": True},
     }
     if request.form == "choice":
-        body["max_tokens"] = 1
-        body["grammar"] = f"root ::= [A-{letters(request)[-1]}]"
-        body["logprobs"] = True
-        body["top_logprobs"] = _LOGPROBS
+        options = letters(request)
+        if request.by_word:
+            words = (json.dumps(label.strip(), ensure_ascii=False) for label in request.labels)
+            body["max_tokens"] = WORD_TOKENS
+            body["grammar"] = f"root ::= {' | '.join(words)}"
+        else:
+            body["max_tokens"] = 1
+            body["grammar"] = f"root ::= [A-{options[-1]}]"
+            body["logprobs"] = True
+            body["top_logprobs"] = _LOGPROBS
     elif request.form == "action":
         schema: dict[str, Json] = {"x-guidance": _JSON_STYLE, **reply_schema(request)}
         # as text, since a dict may hold no integer beyond 64 bits
@@ -152,6 +158,8 @@ def read_stream(stream: Stream, request: ModelRequest, model: str) -> ModelReply
         finish = "stop" if request.form == "choice" or stream.finish == "stop" else "length"
     probabilities: tuple[float, ...] = ()
     confidence = None
+    if request.form == "choice":
+        text = chosen_letter(request, text)
     if request.form == "choice" and stream.logprobs:
         options = letters(request)
         probabilities = label_probabilities(stream.logprobs[0].get("top_logprobs") or [], options)

@@ -38,6 +38,7 @@ class LocalModel:
         check_model_file(self.path)
         self._id = f"local:{self.path.stem}@{fingerprint(self.path)}"
         file = LlamaFile(self.path.absolute(), self._id, context, threads or physical_cores(), slots)
+        self.context = context
         self._home: ModelProcess | ModelThread = ModelProcess(file) if process else ModelThread(file)
         self._closed = False
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any, Literal, cast
+from collections.abc import Iterable
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from sopwith.errors import ModelError, Text, UserError
@@ -12,8 +13,7 @@ from sopwith.models.endpoint import Endpoint, Way
 from sopwith.models.failure import model_error, package_missing, remedy
 from sopwith.models.openai_reply import read_completion
 from sopwith.models.port import ModelReply, ModelRequest
-
-Mode = Literal["auto", "tools", "json_schema", "text"]
+from sopwith.models.profile import Mode
 
 
 class OpenAIModel:
@@ -21,7 +21,8 @@ class OpenAIModel:
 
     `mode` says how one action is asked for: `tools` by a named or required tool call, `json_schema` by a
     response format, `text` by the prompt alone; `auto` begins with tools and goes down when the endpoint
-    refuses. What was learned is kept as long as the object lives. `retries` bounds repeated attempts after
+    refuses; `without` names parameters that are never sent.
+    What was learned is kept as long as the object lives. `retries` bounds repeated attempts after
     429, 5xx and lost connections. The key is `api_key`, else `SOPWITH_API_KEY`, else `OPENAI_API_KEY`; an
     endpoint of one's own needs none.
     """
@@ -33,6 +34,7 @@ class OpenAIModel:
         base_url: str | None = None,
         api_key: str | None = None,
         mode: Mode = "auto",
+        without: Iterable[str] = (),
         retries: int = 2,
     ) -> None:
         key = api_key or os.environ.get("SOPWITH_API_KEY") or os.environ.get("OPENAI_API_KEY")
@@ -45,7 +47,7 @@ class OpenAIModel:
         self.base_url = base_url
         self._key = key or "none"
         self._retries = retries
-        self._endpoint = Endpoint(mode, official=base_url is None)
+        self._endpoint = Endpoint(mode, official=base_url is None, without=without)
         self._client: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
         where = "" if base_url is None else f"@{urlsplit(base_url).netloc.rpartition('@')[2]}"

@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 
 from sopwith.ir.coerce import parse_json
 from sopwith.ir.usage import Usage
+from sopwith.models.chat import chosen_letter
 from sopwith.models.endpoint import Way
 from sopwith.models.port import ModelReply, ModelRequest
 from sopwith.models.tool_block import unwrapped
@@ -28,7 +29,7 @@ def read_completion(completion: Any, choice: Any, request: ModelRequest, way: Wa
     if request.form == "action" and message.tool_calls:
         name, text, extra = _call(message.tool_calls, request, way)
     elif request.form == "choice":
-        text, confidence, probabilities = _choice(text, choice, way.letters)
+        text, confidence, probabilities = _choice(text, choice, request, way.letters)
     return ModelReply(
         text=text,
         name=name,
@@ -63,7 +64,9 @@ def _arguments(call: Any) -> str:
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
 
 
-def _choice(text: str, choice: Any, options: str) -> tuple[str, float | None, tuple[float, ...]]:
+def _choice(
+    text: str, choice: Any, request: ModelRequest, options: str
+) -> tuple[str, float | None, tuple[float, ...]]:
     """The letter of a choice, and the probabilities of all letters at the token that held it."""
     letter = text.strip()
     try:
@@ -72,6 +75,7 @@ def _choice(text: str, choice: Any, options: str) -> tuple[str, float | None, tu
         value = None
     if isinstance(value, dict) and (named := cast("dict[str, Any]", value)).keys() == {"choice"}:
         letter = str(named["choice"])
+    letter = chosen_letter(request, letter)
     if letter not in options or len(letter) != 1:
         return text, None, ()
     tokens = cast("list[Any]", getattr(getattr(choice, "logprobs", None), "content", None) or [])

@@ -50,7 +50,7 @@ class ModelRequest:
       reply text is the JSON object of its arguments (the schema is the constraint); with several it is
       `{"name": …, "arguments": {…}}`.
     - `form="choice"`: one of the labels A, B, C … for `labels` (at most 26); the reply text is the
-      single letter.
+      single letter. `by_word`: the prompt asks for the words of a label, and the adapter gives its letter.
     - `form="text"`: prose.
 
     `actions` is the whole tool block, the same in every request of a procedure; what may be chosen now is
@@ -68,6 +68,7 @@ class ModelRequest:
     legal: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     constraint: dict[str, Json] | None = None
+    by_word: bool = False
     max_tokens: int = 512
     temperature: float = 0.0
     seconds: float | None = None

@@ -47,7 +47,7 @@ class RecordedModel:
             text=replied.text,
             name=replied.name,
             extra=replied.extra,
-            confidence=replied.confidence,
+            confidence=replied.confidence if replied.raw_confidence is None else replied.raw_confidence,
             usage=replied.usage,
             model=replied.model or asked.model,
             finish=replied.finish,

@@ -13,6 +13,7 @@ from sopwith.ir.event import AlertRaised, Body, Principal, ReplyRejected, StepFa
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json
 from sopwith.models.port import Model
+from sopwith.models.profile import Profiles
 from sopwith.run.book import Book
 from sopwith.run.decision import FailStep, RejectReply
 from sopwith.run.journal import Clock, Journal
@@ -25,9 +26,11 @@ from sopwith.tools.catalogue import Catalogue
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a driver acts through: models by the name that a step gives and the role, tools, guards, prices, clock."""
+    """What a driver acts through: models by the name that a step gives and the role, what is known of them,
+    tools, guards, prices, and the clock."""
 
     models: Callable[[str | None, str], Model]
+    profiles: Profiles
     catalogue: Catalogue
     policy: Policy
     screen: Screen

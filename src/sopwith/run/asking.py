@@ -16,6 +16,7 @@ from sopwith.lang.machine import CompiledEdge, DynamicEnum, Node
 from sopwith.models.port import Action, ModelRequest, Prompt, Turn
 from sopwith.models.reply import Reading
 from sopwith.run.book import FINISH, LETTERS, Book, Labels, describe_fields, free_tools, harmless, step_words
+from sopwith.run.connected import role_of
 from sopwith.run.preview import as_text, is_long, preview
 from sopwith.run.state import State
 from sopwith.run.values import Values, scope, shown
@@ -166,10 +167,11 @@ def request_of(book: Book, node: Node, form: Form, state: State, values: Values)
     turns = book.turns(node, form.purpose, form.labels)
     tail = book.tail(node, form.purpose, variables, form.labels, words, form.constraint)
     tail = _after_rejections(book, tail, state)
-    prompt = Prompt(book.prefix, turns, tail, book.block)
+    role = role_of(form.purpose, choice=form.labels is not None)
+    prompt = Prompt(book.prefix_for(book.shape(node.step.model, role)), turns, tail, book.block)
     if form.labels is not None:
-        labels = form.labels.words
-        return ModelRequest(prompt, "choice", book.actions, form.legal, labels, max_tokens=1)
+        labels, by_word = form.labels.words, book.by_word(node)
+        return ModelRequest(prompt, "choice", book.actions, form.legal, labels, max_tokens=1, by_word=by_word)
     if form.purpose == "answer":
         return ModelRequest(prompt, "text", book.actions, max_tokens=MAX_TOKENS)
     return ModelRequest(
@@ -193,7 +195,8 @@ def inputs_request(book: Book, form: Form, state: State) -> ModelRequest:
     request = preview(state.request) if is_long(state.request) else state.request
     fields = describe_fields(form.constraint or {})
     tail = book.file("inputs").fill(request=harmless(as_text(request)), fields=fields)
-    prompt = Prompt(book.prefix, (), _after_rejections(book, tail, state), book.block)
+    shape = book.shape(book.procedure.model, role_of("inputs", choice=False))
+    prompt = Prompt(book.prefix_for(shape), (), _after_rejections(book, tail, state), book.block)
     actions = (*book.actions, *form.reading)
     return ModelRequest(
         prompt, "action", actions, form.legal, constraint=form.constraint, max_tokens=MAX_TOKENS
@@ -223,7 +226,8 @@ def _after_rejections(book: Book, tail: str, state: State) -> str:
 
 def _free_request(book: Book, node: Node, form: Form, state: State, values: Values) -> ModelRequest:
     turns = tuple(Turn(exchange.tail, exchange.reply) for exchange in state.transcript)
-    prompt = Prompt(book.prefix, turns, _free_tail(book, node, state, values), book.block)
+    shape = book.shape(node.step.model, role_of("free", choice=False))
+    prompt = Prompt(book.prefix_for(shape), turns, _free_tail(book, node, state, values), book.block)
     return ModelRequest(prompt, "action", book.actions, form.legal, max_tokens=MAX_TOKENS)
 
 

@@ -5,24 +5,27 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
-from sopwith.errors import ProcedureError
 from sopwith.ir.procedure import Example, Procedure
 from sopwith.ir.value import Json, digest
 from sopwith.lang.machine import CompiledEdge, Machine, Node
-from sopwith.lang.numbering import label
 from sopwith.models.port import Action, Turn
+from sopwith.models.profile import PLAIN, Shape
 from sopwith.run.lifecycle import LIFECYCLE, STEP_SECONDS
 from sopwith.run.preview import as_text, is_long, preview
-from sopwith.run.prompt_file import PromptFile, prompt_file
+from sopwith.run.procedure_text import routine
+from sopwith.run.prompt_file import WORD, PromptFile, prompt_file
 from sopwith.tools.names import alias
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 FINISH = "finish"
+Shapes = Callable[[str | None, str], Shape]
+"""The shape for the model of a name and a role."""
+
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _TAG = re.compile(r"<(/?)(variables|routine|tools|task|tool_call)>")
 _FINISH = {"en": "end the task with its result, or give it to a person", "zh": "以结果结束任务，或转交人工"}
@@ -72,8 +75,12 @@ class Book:
 
     def __init__(self, machine: Machine, language: str | None = None) -> None:
         self.machine = machine
+        self.shape: Shapes = lambda name, role: PLAIN
+        """How the model of a name (that a step gives) and a role is shown the procedure."""
         self.procedure = machine.procedure
         self.language = language or language_of(machine.procedure)
+        self._prefixes: dict[Shape, str] = {}
+        self._stable: dict[str, tuple[bytes, str]] = {}
         self._turns: dict[tuple[str, str], tuple[Turn, ...]] = {}
         self.forms: dict[tuple[str, str], Any] = {}
         """The forms of replies that are the same in every run, as `asking` makes them."""
@@ -90,13 +97,22 @@ class Book:
         """Whether the whole machine is one free step."""
         return all(node.kind in ("free", "route") for node in self.machine.nodes.values())
 
-    @cached_property
+    @property
     def prefix(self) -> str:
-        """The system text: role, rules, and the procedure's text (in `free`: its task)."""
-        if self.free:
-            return self.file("free").fill(task=self._task()) + "\n"
-        routine = _routine(self.machine, self.language)
-        return self.file("strict").fill(routine=routine) + "\n"
+        """The system text for a model of which nothing is known."""
+        return self.prefix_for(PLAIN)
+
+    def prefix_for(self, shape: Shape) -> str:
+        """The system text: role, rules, and the procedure's text in the given shape (in `free`: its task)."""
+        key = replace(shape, choice="letter")
+        found = self._prefixes.get(key)
+        if found is None:
+            if self.free:
+                found = self.file("free").fill(task=self._task()) + "\n"
+            else:
+                found = self.file("strict").fill(routine=routine(self.machine, self.language, key)) + "\n"
+            self._prefixes[key] = found
+        return found
 
     @cached_property
     def block(self) -> str:
@@ -110,15 +126,13 @@ class Book:
         )  # fmt: skip
         return "<tools>\n" + "\n".join(lines) + "\n</tools>" if self.actions else ""
 
-    @cached_property
-    def stable(self) -> bytes:
-        """Prefix and tool block as they are stored."""
-        return (self.prefix + self.block).encode()
-
-    @cached_property
-    def stable_digest(self) -> str:
-        """The digest of `stable`."""
-        return digest(self.stable)
+    def stable(self, prefix: str) -> tuple[bytes, str]:
+        """A prefix of this book and the tool block as they are stored, and their digest."""
+        found = self._stable.get(prefix)
+        if found is None:
+            data = (prefix + self.block).encode()
+            found = self._stable[prefix] = (data, digest(data))
+        return found
 
     def _task(self) -> str:
         procedure = self.procedure
@@ -228,7 +242,8 @@ class Book:
         if labels is not None:
             if example.answer not in labels.values:
                 return None
-            return Turn(tail, LETTERS[labels.values.index(example.answer)])
+            chosen = labels.values.index(example.answer)
+            return Turn(tail, labels.words[chosen] if self.by_word(node) else LETTERS[chosen])
         return Turn(tail, as_text(example.answer))
 
     def tail(
@@ -265,6 +280,10 @@ class Book:
         """The tail before and after its variables."""
         number = self.machine.numbers.get(node.step.id, "")
         words = step_words(node, purpose, said)
+        if labels is not None and self.by_word(node):
+            return self.file(WORD).around(
+                "variables", number=number, step=words, labels="\n".join(f"- {word}" for word in labels.words)
+            )
         if labels is not None:
             lines = labels.lines()
             return self.file("choice").around("variables", number=number, step=words, labels=lines)
@@ -274,6 +293,10 @@ class Book:
         return self.file("action").around(
             "variables", number=number, step=words, action=self.action_name(node), fields=fields
         )
+
+    def by_word(self, node: Node) -> bool:
+        """Whether the model that chooses at `node` writes the words of a label, and not its letter."""
+        return self.shape(node.step.model, "judge").choice == "word"
 
     def returns_choice(self, node: Node) -> Labels:
         """The labels of a step whose `returns` is an enum."""
@@ -287,21 +310,6 @@ class Book:
         """The labels of the `judge` edges of a step, and none of these."""
         values = (*(e.edge.to for e in group), None)
         return Labels.of(values, (*(e.edge.judge or "" for e in group), _NONE[self.language]))
-
-
-def _routine(machine: Machine, language: str) -> str:
-    """The procedure's text in the paper's numbering; plain numbered lines where Routine text cannot say it."""
-    from sopwith.lang.routine_text import write_routine  # its patterns take long to compile
-
-    try:
-        return write_routine(machine.procedure, language).strip()
-    except ProcedureError:
-        steps = machine.procedure.steps.values()
-        lines = (
-            f"{label(machine.numbers[s.id], language)}. {s.title}: {s.do or s.answer or s.ask or s.tool or ''}"
-            for s in steps
-        )
-        return "\n".join(line.rstrip(": ") for line in lines)
 
 
 def free_tools(procedure: Procedure, node: Node) -> tuple[str, ...]:

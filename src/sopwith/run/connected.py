@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from sopwith.errors import Text, UserError
@@ -11,6 +11,7 @@ from sopwith.ir.diagnostic import Place
 from sopwith.ir.event import Purpose
 from sopwith.ir.procedure import Procedure
 from sopwith.models.port import Model
+from sopwith.models.profile import PLAIN, Profiles, Shape
 
 ROLES = ("execute", "judge", "answer", "guide")
 """What models do: fill arguments and values, choose among labels, write the answer, give advice."""
@@ -32,19 +33,25 @@ class ConnectedModels:
 
     default: Model | None
     named: Mapping[str, Model]
+    profiles: Profiles = field(default_factory=Profiles)
     own: tuple[Model, ...] = ()
     """Those that were connected here, by their names: they are closed here."""
 
     @classmethod
     def of_given(
-        cls, default: Model | str | None, named: Mapping[str, Model | str] | None
+        cls,
+        default: Model | str | None,
+        named: Mapping[str, Model | str] | None,
+        profiles: Profiles | None = None,
     ) -> ConnectedModels:
         """What was given: models, or names for `connect`. Raises what that does."""
         given = named or {}
         texts = dict.fromkeys(each for each in (default, *given.values()) if isinstance(each, str))
-        own = {text: connected(text) for text in texts}
+        known = Profiles() if profiles is None else profiles
+        own = {text: connected(text, known) for text in texts}
         models = {name: own[each] if isinstance(each, str) else each for name, each in given.items()}
-        return cls(own[default] if isinstance(default, str) else default, models, tuple(own.values()))
+        first = own[default] if isinstance(default, str) else default
+        return cls(first, models, known, tuple(own.values()))
 
     async def close(self) -> None:
         """Close those that were connected here; one that was passed is its maker's."""
@@ -80,6 +87,16 @@ class ConnectedModels:
             )
         return model
 
+    def shape(self, name: str | None, role: str) -> Shape:
+        """How the model of a name and a role is shown a procedure."""
+        model = self.named.get(name or role, self.default)
+        return PLAIN if model is None else self.profiles.of(model.id).shape
+
+    @property
+    def shapes(self) -> frozenset[Shape]:
+        """How any of the models is shown a procedure."""
+        return frozenset(self.profiles.of(model.id).shape for model in self)
+
     def hold(self, name: str | None, where: str = "") -> None:
         """Raise `UserError` for a `name` that is neither a role nor that of a connected model."""
         if name is None or name in ROLES or name in self.named:
@@ -112,8 +129,8 @@ def hold_to_models(models: ConnectedModels, procedure: Procedure, where: Where |
         models.hold(name, head + (f"steps.{step}.model: " if step else "model: "))
 
 
-def connected(name: str) -> Model:
+def connected(name: str, profiles: Profiles) -> Model:
     """The model of a name for `connect`."""
     from sopwith.models.connect import connect  # a model that is passed needs none of its makers
 
-    return connect(name)
+    return connect(name, profiles)

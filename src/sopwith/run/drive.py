@@ -198,6 +198,7 @@ async def _ask_model(driver: Actor, decision: AskModel) -> None:
     journal = driver.journal
     role = role_of(decision.purpose, choice=decision.request.form == "choice")
     model = driver.around.models(decision.model, role)
+    profile = driver.around.profiles.of(model.id)
     prompt = decision.request.prompt
     turns = None
     if prompt.turns and decision.purpose != "free":
@@ -206,7 +207,7 @@ async def _ask_model(driver: Actor, decision: AskModel) -> None:
         ModelRequested(
             purpose=decision.purpose,
             model=model.id,
-            prefix=journal.keep(driver.book.stable, driver.book.stable_digest),
+            prefix=journal.keep(*driver.book.stable(prompt.prefix)),
             turns=turns,
             tail=prompt.tail,
             legal=decision.request.legal,
@@ -232,7 +233,8 @@ async def _ask_model(driver: Actor, decision: AskModel) -> None:
             text=written_text(driver.around.redactor, reply.text),
             name=None if reply.name is None else driver.redact_mixed(reply.name),
             extra=tuple(driver.redact_mixed(name) for name in reply.extra) if reply.extra else (),
-            confidence=None if reply.confidence is None else round(reply.confidence, 6),
+            confidence=_rounded(profile.sure(reply.confidence)),
+            raw_confidence=None if profile.calibration is None else _rounded(reply.confidence),
             usage=counted(model.id, reply.usage),
             cost=driver.around.prices.cost(model.id, reply.usage, driver.state.at),
             ms=int((time.perf_counter() - began) * 1000),
@@ -243,6 +245,10 @@ async def _ask_model(driver: Actor, decision: AskModel) -> None:
     )
     if reply.repairs:
         driver.emit(ReplyRepaired(repairs=tuple(driver.redact_mixed(repair) for repair in reply.repairs)))
+
+
+def _rounded(confidence: float | None) -> float | None:
+    return None if confidence is None else round(confidence, 6)
 
 
 async def _reject(driver: Actor, decision: RejectReply) -> None:

@@ -41,6 +41,7 @@ from sopwith.log.memory import MemoryLog
 from sopwith.log.port import Log
 from sopwith.log.sqlite import SqliteLog
 from sopwith.models.port import Model
+from sopwith.models.profile import Profiles
 from sopwith.run.account import Accounts
 from sopwith.run.actor import Surroundings
 from sopwith.run.approval import ANSWER_HINT, answered
@@ -83,7 +84,8 @@ class Engine:
 
     `procedures` are files, texts or objects; `tools` are decorated functions and tool sources; `model` is a model or a
     name for `connect` ("local", "openai:…"); `models` are others, by a role (`execute`, `judge`, `answer`,
-    `guide`) or a name that steps give. Without a `log` events are kept in memory. Without a `vault` secrets are
+    `guide`) or a name that steps give, and `profiles` are what is known of any of them.
+    Without a `log` events are kept in memory. Without a `vault` secrets are
     kept sealed beside the log (`NAME.vault`), or in memory. Without a `policy` reads are allowed and writes are not.
     With `heads` the last hash of a run is signed and kept there whenever it ends or waits; where that fails, a warning
     is logged and the run goes on.
@@ -106,6 +108,7 @@ class Engine:
         redact: RedactRules | None = None,
         vault: Vault | None = None,
         models: Mapping[str, Model | str] | None = None,
+        profiles: Profiles | None = None,
         alerts: Sequence[AlertSink] = (),
         heads: Heads | None = None,
         clock: Clock = _now,
@@ -113,7 +116,7 @@ class Engine:
         given = [procedures] if isinstance(procedures, Procedure | Document | Path | str) else procedures
         self._documents = [document_of(item) for item in given]
         self._catalogue = Catalogue(tool_sources(tools))
-        self._models = ConnectedModels.of_given(model, models)
+        self._models = ConnectedModels.of_given(model, models, profiles)
         self._log: Log = log if log is not None else MemoryLog()
         self._policy = policy if policy is not None else Policy()
         self._budgets = budget if isinstance(budget, Budgets) else Budgets(run=budget or UNLIMITED)
@@ -224,7 +227,7 @@ class Engine:
                     procedure=journal.keep(*self._procedure_blobs[chosen.id]),
                     tools=journal.keep(*self._tools_blob),
                     policy=journal.keep(*self._rules_blob),
-                    prompts=prompts_digest(book.language),
+                    prompts=prompts_digest(book.language, self._models.shapes),
                     model=self._models.id,
                     models=self._models.ids,
                     decisions=DECISIONS,
@@ -358,7 +361,10 @@ class Engine:
         down before anything is done: of two that try, one gets `RunBusy`."""
         driver, started = stored.driver, stored.started
         journal = driver.journal
-        rules, prompts = journal.keep(*self._rules_blob), prompts_digest(started.language)
+        rules, prompts = (
+            journal.keep(*self._rules_blob),
+            prompts_digest(started.language, self._models.shapes),
+        )
         journal.emit(
             RunResumed(
                 by=str(driver.redact(storable(by.id if isinstance(by, Principal) else by))),
@@ -436,8 +442,10 @@ class Engine:
         journal = Journal(self._log, self._clock, self._subscribers, run, task)
         redactor = self._redaction.of(run, book.procedure.inputs, started)
         around = Surroundings(
-            self._models.of, self._catalogue, self._policy, self._screen, redactor, self._prices, self._clock
-        )
+            self._models.of, self._models.profiles, self._catalogue, self._policy, self._screen, redactor,
+            self._prices, self._clock,
+        )  # fmt: skip
+        book.shape = self._models.shape
         return Driver(book, journal, around)
 
     async def _drive(self, driver: Driver, earlier: list[Event]) -> Run:

@@ -7,9 +7,13 @@ from functools import cache
 from importlib import resources
 
 from sopwith.ir.value import digest
+from sopwith.models.profile import PLAIN, Shape
 
 NAMES = ("strict", "free", "action", "choice", "answer", "inputs", "rejected", "task", "result")
-"""Every prompt file; each exists as `NAME.en.md` and `NAME.zh.md`."""
+"""Every prompt file that any model may be shown; each exists as `NAME.en.md` and `NAME.zh.md`."""
+
+WORD = "word"
+"""The prompt file of a choice for a model that writes the words of a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,11 @@ def prompt_file(name: str, language: str) -> PromptFile:
 
 
 @cache
-def prompts_digest(language: str) -> str:
-    """One hash over all prompt files of a language: what a run is pinned to."""
-    return digest("".join(prompt_file(name, language).hash for name in NAMES).encode())
+def prompts_digest(language: str, shapes: frozenset[Shape] = frozenset()) -> str:
+    """One hash over all prompt files of a language, and the shapes of the models that are connected: what a run is
+    pinned to."""
+    plain = digest("".join(prompt_file(name, language).hash for name in NAMES).encode())
+    marks = sorted(shape.mark for shape in shapes - {PLAIN})
+    if not marks:
+        return plain
+    return digest("\n".join((plain, prompt_file(WORD, language).hash, *marks)).encode())

@@ -1,0 +1,104 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.models.endpoint_server import calls, says, serve
+from tests.models.messages_server import says as speaks
+
+from sopwith.errors import UserError
+from sopwith.models.anthropic import AnthropicModel
+from sopwith.models.connect import connect
+from sopwith.models.llama import request_body
+from sopwith.models.local import LocalModel
+from sopwith.models.openai_compatible import OpenAIModel
+from sopwith.models.port import Action, ModelRequest, Prompt
+from sopwith.models.profile import PLAIN, Calibration, Profile, Profiles
+from sopwith.models.reply import read_reply
+
+QWEN = "local:qwen2.5-coder-0.5b-instruct-q4_k_m@1d961463"
+CHOICE = ModelRequest(
+    Prompt("", (), "- refund\n- late parcel"), "choice", labels=("refund", "late parcel"), by_word=True
+)
+
+
+def test_what_ships_is_valid_and_says_what_was_measured():
+    profile = Profiles().of(QWEN)
+    assert profile.context == 4096 and "17 of 18" in profile.about and profile.calibration is None
+    assert Profiles().of("openai:unheard-of") == Profile()
+    assert Profile().shape == PLAIN and Profile().supports_tools
+
+
+def test_ones_own_stand_over_what_ships_field_by_field():
+    own = Profiles({QWEN.replace("1d961463", "*"): {"context": 2048}, "local:*": {"flat": True}})
+    assert (own.of(QWEN).context, own.of(QWEN).flat) == (2048, False)
+    assert own.of(QWEN).about == Profiles().of(QWEN).about
+    assert own.of("local:other@x").flat
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"flatt": True}, "profiles.m.flatt: unknown field"),
+        ({"choice": "number"}, "profiles.m.choice: must be"),
+        ({"context": 0}, "profiles.m.context: must be greater than 0"),
+        ({"calibration": {"slope": -1, "offset": 0}}, "profiles.m.calibration.slope: must be 0 or more"),
+        ({"without": ["tools"]}, "profiles.m.without.0: must be"),
+    ],
+)
+def test_a_wrong_field_is_named(fields, said):
+    with pytest.raises(UserError) as caught:
+        Profiles({"m": fields})
+    assert caught.value.message.en.startswith(said)
+
+
+@given(st.floats(0, 20), st.floats(-20, 20), st.floats(0, 1), st.floats(0, 1))
+def test_a_calibration_never_changes_an_order(slope, offset, one, other):
+    calibration = Calibration(slope=slope, offset=offset)
+    low, high = sorted((one, other))
+    assert 0 <= calibration.of(low) <= calibration.of(high) <= 1
+    assert Calibration(slope=1, offset=0).of(0.5) == 0.5
+
+
+def test_a_choice_by_word_in_llama_cpp():
+    body = request_body(CHOICE, None)
+    assert body["grammar"] == 'root ::= "refund" | "late parcel"' and "logprobs" not in body
+    assert body["max_tokens"] > 20
+
+
+async def test_a_choice_by_word_at_endpoints_comes_back_as_a_letter():
+    with serve([says('{"choice": "late parcel"}'), says("refund\n")]) as endpoint:
+        model = OpenAIModel("m", base_url=endpoint.url)
+        for letter in "BA":
+            reply = await model.complete(CHOICE)
+            assert (reply.text, reply.confidence) == (letter, None)
+            assert read_reply(CHOICE, reply).repairs == ()
+        await model.close()
+    schema = endpoint.bodies[0]["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["choice"]["enum"] == ["refund", "late parcel"]
+    assert "logprobs" not in endpoint.bodies[0]
+    with serve([speaks("late parcel")]) as endpoint:
+        claude = AnthropicModel("m", base_url=endpoint.url.removesuffix("/v1"), api_key="k")
+        assert (await claude.complete(CHOICE)).text == "B"
+        await claude.close()
+
+
+async def test_an_endpoint_is_asked_as_its_profile_says():
+    request = ModelRequest(Prompt("", (), "x"), "action", (Action("a", "", {"type": "object"}),), ("a",))
+    with serve([says("{}"), calls(("a", "{}"))]) as endpoint:
+        spec = f"openai:m@{endpoint.url}"
+        own = {"openai:m@*": {"mode": "json_schema", "without": ["temperature"]}}
+        for profiles in (Profiles(own), Profiles()):
+            model = connect(spec, profiles)
+            await model.complete(request)
+            await model.close()
+    first, second = endpoint.bodies
+    assert "response_format" in first and "tools" not in first and "temperature" not in first
+    assert "tools" in second and "temperature" in second
+
+
+def test_a_file_is_loaded_with_the_context_of_its_profile(tmp_path: Path):
+    file = tmp_path / "tiny.gguf"
+    file.write_bytes(b"GGUF" + bytes(2000))
+    model = connect(f"local:{file}", Profiles({"local:tiny@*": {"context": 512}}))
+    assert isinstance(model, LocalModel) and model.context == 512
