@@ -8,16 +8,21 @@ in one of the files below, and names in `IMPLIED` the other codes that cannot bu
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from random import Random
 
 from benchmarks import broken_graph, broken_names, broken_steps
 from benchmarks.breaking import BREAKS, IMPLIED, TOOLS
+from sopwith.ir.diagnostic import Diagnostic
 from sopwith.ir.procedure import Procedure
+from sopwith.ir.tool import ToolSpec
+from sopwith.lang.check import check
+from sopwith.lang.document import Document
 
 FAMILIES = (broken_graph, broken_names, broken_steps)
 """Where the functions are: importing them registers them."""
 
-__all__ = ["BREAKS", "FAMILIES", "IMPLIED", "TOOLS", "broken"]
+__all__ = ["BREAKS", "FAMILIES", "IMPLIED", "broken", "reported"]
 
 
 def broken(code: str, procedure: Procedure, rng: Random) -> Procedure:
@@ -25,3 +30,8 @@ def broken(code: str, procedure: Procedure, rng: Random) -> Procedure:
     data = copy.deepcopy(procedure.to_data())
     BREAKS[code](data, rng)
     return Procedure.from_data(data)
+
+
+def reported(procedure: Procedure, tools: Mapping[str, ToolSpec]) -> list[Diagnostic]:
+    """What a check says about a broken procedure: its `tools` are known, and those of the broken steps."""
+    return check(Document(procedure, {}, "p", ""), {**tools, **TOOLS})

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from benchmarks.generated import ToolPlan
 from benchmarks.values import annotation, instance
+from benchmarks.works import BOSS, ToolPlan
 from sopwith import Policy, Rule, ToolError, tool
 from sopwith.errors import ModelError, Text
 from sopwith.ir.tool import Effect
@@ -119,8 +119,11 @@ class Chance:
         single = len(request.legal) == 1
         schema = request.constraint if single and request.constraint is not None else action.schema
         value = instance(rng, schema)
-        if legal == "finish" and isinstance(value, dict) and value.get("outcome") == "complete":
-            value = {"outcome": "complete", "result": instance(rng, schema["properties"]["result"], schema)}
+        if legal == "finish" and value.get("outcome") == "complete":
+            result = schema["properties"].get("result")
+            value = {"outcome": "complete"} | (
+                {} if result is None else {"result": instance(rng, result, schema)}
+            )
         said = value if single else {"name": legal, "arguments": value}
         return json.dumps(said, ensure_ascii=False)
 
@@ -151,7 +154,7 @@ class Chance:
         if plans and self.rng.random() < 0.3:
             verdict = self.rng.choice(("ask", "deny"))
             rules.insert(0, Rule(id="one", verdict=verdict, tool=self.rng.choice(plans).name))
-        return Policy(rules)
+        return Policy(rules, people={BOSS: [BOSS]})
 
 
 def writes(plan: ToolPlan) -> bool:

@@ -6,100 +6,74 @@ no errors. A few expressions are wrong on purpose (`wild`); those procedures are
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from benchmarks.conditions import Expressions, Scope, same_kind
-from benchmarks.values import WORDS, Schema, choice, field, instance, record
-from sopwith.ir.procedure import Grip, Procedure
-from sopwith.ir.tool import Effect
-from sopwith.lang.refused import GRIPS, KINDS
-
-RUN = tuple(kind for kind in ("each",) if kind not in KINDS)
-"""The kinds of steps that are drawn where this version runs them."""
+from benchmarks.values import WORDS, Schema, choice, field, record
+from benchmarks.works import ERRORS, GRIPS, ToolPlan, Works, closed
+from sopwith.ir.procedure import Procedure
 
 Steps = dict[str, dict[str, Any]]
 
-_PLAIN = (
-    "查询余额", "verify that the user may ask", "摘出类型", "look it up", "第1步", "it's here", "50%", "check again",
-    "The end", "说明原因", "ok?", "3.5 days", "（内部）", "a/b",
-)  # fmt: skip
 _JUDGES = ("the user names a date", "除请假外还提出了别的诉求", "asks for a person, twice", "原话中出现金额")
 _INPUTS = ("user_id", "request", "note", "limit")
 _FACTS = {"user_id": "run.principal.id", "request": "run.request"}
-_ERRORS = ("busy", "not_found", "timeout", "denied", "odd")
-
-
-@dataclass(frozen=True, slots=True)
-class ToolPlan:
-    """A tool to be made: what it takes, what it gives, what it does to the world."""
-
-    name: str
-    properties: dict[str, Schema]
-    required: tuple[str, ...]
-    output: Schema
-    effect: Effect = Effect.READ
-    idempotent: bool = False
-    reconcilable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A procedure, and the tools that it names."""
+    """A procedure, the tools that it and its children name, and the children: the procedures that it calls."""
 
     procedure: Procedure
     tools: tuple[ToolPlan, ...]
-
-
-def library(rng: Random, size: int = 40) -> tuple[ToolPlan, ...]:
-    """Tools to draw from, with names of any script."""
-    plans: list[ToolPlan] = []
-    for i in range(size):
-        names = rng.sample(("who", "what", "days", "kind", "note"), rng.randint(0, 3))
-        effect = rng.choice((Effect.READ, Effect.READ, Effect.READ, Effect.WRITE, Effect.IRREVERSIBLE))
-        writes = effect is not Effect.READ
-        plans.append(
-            ToolPlan(
-                name=f"{rng.choice(('hr', 'desk', '人事', 'a-b'))}.{rng.choice(('get', 'find', '查询', 'file'))}_{i}",
-                properties={name: field(rng, 1) for name in names},
-                required=tuple(name for name in names if rng.random() < 0.7),
-                output=record(rng),
-                effect=effect,
-                idempotent=writes and rng.random() < 0.4,
-                reconcilable=writes and rng.random() < 0.3,
-            )
-        )
-    return tuple(plans)
+    children: tuple[Procedure, ...] = ()
 
 
 def generate(
     rng: Random, tools: tuple[ToolPlan, ...], *, size: int = 12, wild: float = 0.0, plain: bool = False
 ) -> Generated:
     """One procedure of about `size` steps. A `plain` one has words and fields that Routine text can say."""
-    maker = _Maker(rng, tools, wild, plain)
-    procedure = maker.procedure(size)
-    named = {*procedure.permitted_tools(), *procedure.step_tools()}
-    return Generated(procedure, tuple(tool for tool in tools if tool.name in named))
+    maker = _Maker(rng, tools, wild, plain, lambda name: _child(rng, tools, name))
+    procedure = maker.procedure(size, rng.choice(("leave_request", "Refund2", "_p")))
+    children = tuple(maker.works.children.values())
+    named = {name for one in (procedure, *children) for name in (*one.permitted_tools(), *one.step_tools())}
+    return Generated(procedure, tuple(tool for tool in tools if tool.name in named), children)
+
+
+def _child(rng: Random, tools: tuple[ToolPlan, ...], name: str) -> Procedure:
+    """A procedure without errors that calls no other."""
+    return _Maker(rng, tools, 0.0, False, None).procedure(4, name)
 
 
 class _Maker:
     """One procedure in the making."""
 
-    def __init__(self, rng: Random, tools: tuple[ToolPlan, ...], wild: float, plain: bool) -> None:
+    def __init__(
+        self,
+        rng: Random,
+        tools: tuple[ToolPlan, ...],
+        wild: float,
+        plain: bool,
+        child: Callable[[str], Procedure] | None,
+    ) -> None:
         self.rng = rng
         self.tools = tools
         self.plain = plain
         self.say = Expressions(rng, wild)
+        self.works = Works(rng, tools, self.say, child, plain=plain)
         self.steps: Steps = {}
         self.output: Schema | None = None
         self.made = 0
+        self.grip = None if plain or rng.random() < 0.85 else rng.choice(GRIPS)
 
-    def procedure(self, size: int) -> Procedure:
+    def procedure(self, size: int, name: str) -> Procedure:
         rng = self.rng
         inputs = {} if self.plain else self._inputs()
         self.output = record(rng) if rng.random() < 0.6 and not self.plain else None
-        scope = {"inputs": _object({name: one["schema"] for name, one in inputs.items()})} if inputs else {}
+        scope = {"inputs": closed({name: one["schema"] for name, one in inputs.items()})} if inputs else {}
         end = self.fresh("end")
         start, after = self.chain(scope, size, end, looped=False)
         if after is None:
@@ -107,9 +81,9 @@ class _Maker:
         else:
             self.steps[end] = self.end(after, "complete")
         data: dict[str, Any] = {
-            "id": rng.choice(("leave_request", "Refund2", "_p")),
-            "name": self.words(),
-            "description": self.words(),
+            "id": name,
+            "name": self.works.words(),
+            "description": self.works.words(),
             "inputs": inputs,
             "output": self.output,
             "start": start,
@@ -117,8 +91,7 @@ class _Maker:
         }
         if not self.plain:
             data |= {"examples": rng.sample(WORDS, 2), "tags": [rng.choice(WORDS)]}
-            if rng.random() < 0.1:
-                data["grip"] = rng.choice([str(grip) for grip in Grip if grip not in GRIPS])
+            data["grip"] = self.grip
             if rng.random() < 0.2:
                 data["verify"] = "run.request.size() >= 0"
             if rng.random() < 0.2:
@@ -147,10 +120,6 @@ class _Maker:
         name = f"{word}_{self.made}"
         self.steps[name] = {}
         return name
-
-    def words(self) -> str:
-        """Constant words."""
-        return self.rng.choice(_PLAIN if self.plain else WORDS)
 
     # Graphs.
 
@@ -192,7 +161,9 @@ class _Maker:
         rng = self.rng
         step, after = ({}, scope) if rng.random() < 0.4 else self.work(name, scope)
         arms = rng.randint(2, 4)
-        shared = None if looped or rng.random() < 0.6 else (f"both_{self.made}", choice(rng))
+        # Where a model may come back, or take steps in any order, arms do not exclude each other.
+        alone = not looped and self.grip != "guide" and rng.random() < 0.4
+        shared = None if not alone else (f"both_{self.made}", choice(rng))
         edges: list[dict[str, Any]] = []
         arrivals: list[Scope] = []
         for i in range(arms):
@@ -214,7 +185,7 @@ class _Maker:
             return {"otherwise": True}
         extra: dict[str, Any] = {}
         if not self.plain and self.rng.random() < 0.1:
-            extra = {"guidance": self.words(), "pitfalls": [self.words()]}
+            extra = {"guidance": self.works.words(), "pitfalls": [self.works.words()]}
         if self.plain or self.rng.random() < 0.3:
             return {"judge": self.rng.choice(_JUDGES), **extra}
         return {"when": self.say.condition(scope), **extra}
@@ -229,7 +200,7 @@ class _Maker:
             self.steps[name] = {
                 "returns": shared[1],
                 "as": shared[0],
-                "do": self.words(),
+                "do": self.works.words(),
                 "next": [{"to": to}],
             }
             self.say.written[shared[0]] = shared[1]
@@ -267,9 +238,9 @@ class _Maker:
             return after
         draw = self.rng.random()
         handler = self.fresh("failed")
-        failed: Scope = {**before, "error": _object({key: {"type": "string"} for key in ("code", "message")})}
+        failed: Scope = {**before, "error": closed({key: {"type": "string"} for key in ("code", "message")})}
         self.steps[handler] = self.end(failed, self.rng.choice(("complete", "escalate")))
-        code = f"error.code == '{self.rng.choice(_ERRORS)}'"
+        code = f"error.code == '{self.rng.choice(ERRORS)}'"
         if to is None or draw < 0.4:
             self.steps[name]["on_error"] = [{"to": handler}]
             return after
@@ -283,15 +254,11 @@ class _Maker:
 
     def work(self, name: str, scope: Scope) -> tuple[dict[str, Any], Scope]:
         """A step that does something, and what has a value after it."""
-        kinds = ("tool", "tool", "returns", "route") if self.plain else (
-            "tool", "tool", "tool", "returns", "returns", "ask", "answer", "free", "route", "cited", *RUN,
-        )  # fmt: skip
-        kind = self.rng.choice(kinds)
-        step, gives = getattr(self, f"_{kind}")(scope)
+        kind, step, gives = self.works.draw(scope)
         if not self.plain:
             step |= self._extras(kind, step, gives)
         elif self.rng.random() < 0.7:
-            step["name"] = self.words()
+            step["name"] = self.works.words()
         if gives is None:
             return step, scope
         written = name
@@ -303,101 +270,17 @@ class _Maker:
             step["verify"] = self.say.condition({written: gives})
         return step, {**scope, written: gives}
 
-    def _route(self, scope: Scope) -> tuple[dict[str, Any], Schema | None]:
-        return {}, None
-
-    def _tool(self, scope: Scope) -> tuple[dict[str, Any], Schema | None]:
-        rng = self.rng
-        plan = rng.choice(self.tools)
-        asked = self.plain or rng.random() < 0.45
-        bound = {
-            name: self.say.binding(scope, one)
-            for name, one in plan.properties.items()
-            if not self.plain
-            and (rng.random() < 0.4 if asked else name in plan.required or rng.random() < 0.4)
-        }
-        step: dict[str, Any] = {"tool": plan.name, "with": bound}
-        if asked:
-            step["do"] = self.words() if self.plain else self.say.words(scope)
-        if plan.effect is not Effect.READ and not self.plain and not plan.idempotent:
-            step["verify"] = ""
-        if rng.random() < 0.3 and not self.plain:
-            step["retry"] = {"times": rng.randint(0, 2), "errors": rng.sample(_ERRORS, rng.randint(0, 2))}
-        return step, plan.output
-
-    def _returns(self, scope: Scope) -> tuple[dict[str, Any], Schema | None]:
-        if self.plain:
-            return {"returns": {"type": "string"}, "do": self.words(), "as": f"t{self.made}"}, {
-                "type": "string"
-            }
-        schema = choice(self.rng) if self.rng.random() < 0.5 else record(self.rng)
-        step: dict[str, Any] = {"returns": schema, "do": self.say.words(scope)}
-        if "type" not in schema and self.rng.random() < 0.4:
-            step["min_confidence"] = 0.5
-        if self.rng.random() < 0.4:
-            step["examples"] = [{"answer": instance(self.rng, schema)} for _ in range(2)]
-        return step, schema
-
-    def _cited(self, scope: Scope) -> tuple[dict[str, Any], Schema | None]:
-        """A value that the model may only take from what was found."""
-        found = self.say.choices(scope)
-        if found is None:
-            return self._returns(scope)
-        items = found.schema["items"]
-        if self.rng.random() < 0.5:
-            return {"do": self.words(), "returns": {"enum": "${" + found.at + "}"}}, items
-        inner = {"enum": "${" + f"{found.at}.map(x, x)" + "}"}
-        properties = {"which": inner, "why": {"type": "string", "maxLength": 40}}
-        given = {"type": "object", "required": ["which", "why"], "properties": properties}
-        return {"do": self.words(), "returns": given}, _object({"which": items, "why": {"type": "string"}})
-
-    def _ask(self, scope: Scope) -> tuple[dict[str, Any], Schema | None]:
-        schema = self.rng.choice(
-            ({"type": "boolean"}, choice(self.rng), record(self.rng), {"type": "string"})
-        )
-        return {"ask": self.say.words(scope), "returns": schema}, schema
-
-    def _answer(self, scope: Scope) -> tuple[dict[str, Any], Schema | None]:
-        return {"answer": self.say.words(scope)}, {"type": "string"}
-
-    def _each(self, scope: Scope) -> tuple[dict[str, Any], Schema | None]:
-        """The work of another step, for every item of a list."""
-        rng = self.rng
-        lists = [
-            one for one in self.say.leaves(scope) if one.schema.get("type") == "array" and not one.guards
-        ]
-        if not lists:
-            return self._tool(scope)
-        over = rng.choice(lists)
-        step, gives = getattr(self, rng.choice(("_tool", "_returns", "_answer")))(
-            {**scope, "item": over.schema["items"]}
-        )
-        for idle in ("verify", "min_confidence"):
-            step.pop(idle, None)
-        each: dict[str, Any] = {"in": "${" + over.at + "}"}
-        if rng.random() < 0.3:
-            each["at_once"] = rng.randint(1, 3)
-        items = gives or {"type": "string"}
-        if rng.random() < 0.4:
-            each["on_item_error"] = "collect"
-            error = _object({key: {"type": "string"} for key in ("code", "message")})
-            items = _object({"ok": {"type": "boolean"}, "value": items, "error": error}, "ok")
-        return {**step, "each": each}, {"type": "array", "items": items}
-
-    def _free(self, scope: Scope) -> tuple[dict[str, Any], Schema | None]:
-        schema = record(self.rng)
-        tools = sorted({tool.name for tool in self.rng.sample(self.tools, 2)})
-        return {"grip": "free", "do": self.say.words(scope), "returns": schema, "tools": tools}, schema
-
     def _extras(self, kind: str, step: dict[str, Any], gives: Schema | None) -> dict[str, Any]:
         """Fields that any step may have."""
         rng = self.rng
-        found: dict[str, Any] = {"name": self.words()} if rng.random() < 0.6 else {}
+        found: dict[str, Any] = {"name": self.works.words()} if rng.random() < 0.6 else {}
         for key in ("needs", "gives"):
             if rng.random() < 0.15:
-                found[key] = self.words()
+                found[key] = self.works.words()
         if rng.random() < 0.1:
-            found["pitfalls"] = [self.words()]
+            found["pitfalls"] = [self.works.words()]
+        if kind != "free" and rng.random() < 0.1:
+            found["grip"] = rng.choice([grip for grip in GRIPS if grip != "free"])
         if rng.random() < 0.1:
             found["timeout"] = rng.choice((20.0, 0.5, 3600.0))
         if (
@@ -413,7 +296,7 @@ class _Maker:
         """A last step."""
         step: dict[str, Any] = {"end": end}
         if self.plain:
-            step["do"] = self.words()
+            step["do"] = self.works.words()
         elif self.rng.random() < 0.5:
             step["answer"] = self.say.words(scope)
         if end == "complete" and self.output is not None:
@@ -432,15 +315,6 @@ def joined(arrivals: list[Scope]) -> Scope:
         name: schema
         for name, schema in first.items()
         if all(name in one and (one[name] == schema or same_kind(one[name], schema)) for one in rest)
-    }
-
-
-def _object(properties: dict[str, Schema], *required: str) -> Schema:
-    return {
-        "type": "object",
-        "required": list(required or properties),
-        "properties": properties,
-        "additionalProperties": False,
     }
 
 

@@ -1,12 +1,13 @@
 """The language, held against procedures that are made by chance, from fixed seeds.
 
-`roundtrip_losses`: each of 2,000 procedures is written as YAML, and what Routine text can say of it in English and in
-Chinese, and read again: another content hash, or another text when it is written once more, is a loss. What the form
-refuses to write, because it would be read as something else, is `routine_refused`; of procedures with plain words,
+`roundtrip_losses`: each of 2,000 procedures is written as YAML and as a skill, and what Routine text can say of it in
+English and in Chinese, and read again: another content hash, or another text when it is written once more, is a loss.
+So are other steps, or other ways between them, after a trip through a Mermaid or Graphviz flowchart. What a form
+refuses to write, because it would be read as something else, is `roundtrip_refused`; of procedures with plain words,
 nothing may be.
 
-`crashes`: 10,000 damaged files of every form are read, and where they can be, checked and written; anything but a
-refusal that says where is a crash.
+`crashes`: 10,000 damaged files (YAML, Routine text, flowcharts, drafts in Markdown and Word, skills) are read, and
+where they can be, checked and written; anything but a refusal that says where is a crash.
 
 `unsound`: 2,000 procedures that `check` passes are run by the real engine, with tools, a model, people and a policy
 that answer by chance, rightly and wrongly; `benchmarks/soundness.py` says which runs are unsound. One procedure in ten
@@ -15,6 +16,10 @@ that `check` has something to find (`refused_by_check`).
 
 `rules_missed`: for every code of `check`, procedures without errors are broken in exactly this rule: either the code
 is not reported, or (`rules_blurred`) other errors are reported beside it.
+
+`telecom_legal`: the gold actions of tau2's telecom tasks against its three troubleshooting flows, read as procedures;
+`benchmarks/telecom.py` says what a legal path is. `abcd_read`: the guidelines of ABCD that are read into steps as
+drafts in Markdown, without a model; `benchmarks/abcd.py` says when one counts.
 
 `check_ms_1000_steps` and the other times are of a procedure of 1,000 steps, 200 of which branch, with nothing
 remembered from before; `check_growth_10x` is what ten times as many steps cost.
@@ -31,24 +36,27 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 
-from benchmarks.broken import BREAKS, IMPLIED, TOOLS, broken
+from benchmarks import abcd
+from benchmarks.broken import BREAKS, IMPLIED, broken, reported
 from benchmarks.chance import Chance
-from benchmarks.files import FORMS, crash, losses, sample
-from benchmarks.generated import Generated, ToolPlan, generate, library
+from benchmarks.files import FORMS, crash, damaged_file, losses, skill_losses
+from benchmarks.generated import Generated, generate
 from benchmarks.measure import Measure, options, publish, rate, result
 from benchmarks.sizes import TOOLS as LONG_TOOLS
 from benchmarks.sizes import long_procedure
 from benchmarks.soundness import Tally, checked, exercise
+from benchmarks.telecom import legal_paths
+from benchmarks.works import ToolPlan, library
 from sopwith.errors import ProcedureError
 from sopwith.expr.expression import parse
 from sopwith.ir.diagnostic import Severity
 from sopwith.ir.procedure import Procedure
-from sopwith.ir.tool import ToolSpec
 from sopwith.lang.check import check
 from sopwith.lang.compile import compile_procedure
 from sopwith.lang.document import Document
@@ -70,7 +78,7 @@ class Size:
 
 
 FULL = Size(trips=2_000, files=10_000, sound=2_000, broken=20, steps=1_000, repeats=7)
-QUICK = Size(trips=40, files=200, sound=15, broken=1, steps=50, repeats=1)
+QUICK = Size(trips=16, files=120, sound=12, broken=1, steps=50, repeats=1)
 
 
 def tools() -> tuple[ToolPlan, ...]:
@@ -87,38 +95,42 @@ def drawn(what: str, i: int, *, wild: float = 0.0, plain: bool = False) -> Gener
 _LIBRARY = tools()
 
 
-def round_trips(count: int) -> tuple[list[Measure], dict[str, list[str]], list[str]]:
-    """The measures, the texts that were written in each form, and what was lost."""
+def round_trips(count: int, folder: Path) -> tuple[list[Measure], dict[str, list[str]], list[str]]:
+    """The measures, the texts that were written in each form, and what was lost. `folder` is there for skills."""
     texts: dict[str, list[str]] = {form.name: [] for form in FORMS}
     lost: list[str] = []
-    trips = refused = 0
+    trips = refused = free = 0
     for i in range(count):
         plain = i % 2 == 0
         procedure = drawn("trip", i, wild=0.05, plain=plain).procedure
-        for form in FORMS:
+        works = {form.name: partial(losses, procedure, form) for form in FORMS if form.kept}
+        works["skill"] = partial(skill_losses, procedure, folder / "a-skill")
+        for name, work in works.items():
             trips += 1
+            free += not plain
             try:
-                what = losses(procedure, form)
-                texts[form.name].append(form.write(form.say(procedure)))
+                what = work()
             except ProcedureError as error:
                 refused += not plain
-                what = f"{form.name}: plain words are refused: {error.message.en}" if plain else None
+                what = f"{name}: plain words are refused: {error.message.en}" if plain else None
             if what is not None:
                 lost.append(f"procedure {i}: {what}")
+        for form in FORMS:
+            with suppress(ProcedureError):
+                texts[form.name].append(form.write(form.say(procedure)))
     measures = [
         Measure("roundtrip_losses", len(lost), "trips", trips),
-        rate("routine_refused", refused, trips - count - (count + 1) // 2 * 2),
+        rate("roundtrip_refused", refused, free),
     ]
     return measures, texts, lost
 
 
-def damaged_files(count: int, texts: dict[str, list[str]]) -> tuple[list[Measure], list[str]]:
+def damaged_files(count: int, texts: dict[str, list[str]], folder: Path) -> tuple[list[Measure], list[str]]:
     """The measure, and what crashed."""
     found: list[str] = []
     for i in range(count):
-        form = FORMS[i % len(FORMS)]
-        text = sample(Random(f"{SEED} file {i}"), texts[form.name])
-        what = crash(text, form)
+        form, rng = FORMS[i % len(FORMS)], Random(f"{SEED} file {i}")
+        what = crash(damaged_file(rng, form, rng.choice(texts[form.name])), form, folder)
         if what is not None:
             found.append(f"file {i} ({form.name}): {what}")
     return [Measure("crashes", len(found), "files", count)], found
@@ -155,12 +167,12 @@ async def sound_runs(count: int) -> tuple[list[Measure], Tally]:
 async def broken_rules(each: int) -> tuple[list[Measure], list[str]]:
     """Break each rule in `each` procedures."""
     source = Chance(Random(0)).functions(_LIBRARY)
-    specs: dict[str, ToolSpec] = {spec.name: spec for spec in await source.specs()} | TOOLS
+    specs = {spec.name: spec for spec in await source.specs()}
     missed, blurred = [], []
     for code in sorted(BREAKS):
         for i in range(each):
             procedure = broken(code, drawn("sound", i * 2).procedure, Random(f"{SEED} {code} {i}"))
-            found = check(Document(procedure, {}, "p", ""), specs)
+            found = reported(procedure, specs)
             if all(one.code != code for one in found):
                 missed.append(f"{code} in procedure {i} is missed")
             errors = {one.code for one in found if one.severity is Severity.ERROR}
@@ -239,16 +251,28 @@ def _check(procedure: Procedure) -> None:
             raise ValueError(one.render())
 
 
+def public() -> list[Measure]:
+    """What is measured on public data, where that is there. The reasons of what falls short are shown."""
+    measures, reasons = legal_paths()
+    if abcd.GUIDELINES.exists():
+        flows = abcd.flows()
+        measures.append(rate("abcd_read", *abcd.share(flows)))
+        reasons |= {f"not read: {reason}": n for reason, n in abcd.reasons(flows).items()}
+    for reason, n in sorted(reasons.items(), key=lambda one: -one[1]):
+        sys.stderr.write(f"{n} times {reason}\n")
+    return measures
+
+
 async def measured(size: Size) -> tuple[list[Measure], list[str]]:
     """All measures, and what was found wrong."""
-    times = costs(size)
-    with tempfile.TemporaryDirectory() as folder:
-        times.append(shown(size, Path(folder)))
-    trips, texts, lost = round_trips(size.trips)
-    files, crashed = damaged_files(size.files, texts)
+    with tempfile.TemporaryDirectory(prefix="skill") as made:
+        folder = Path(made)
+        times = [*costs(size), shown(size, folder)]
+        trips, texts, lost = round_trips(size.trips, folder)
+        files, crashed = damaged_files(size.files, texts, folder)
     runs, tally = await sound_runs(size.sound)
     rules, wrong = await broken_rules(size.broken)
-    return [*trips, *files, *runs, *rules, *times], [*lost, *crashed, *tally.unsound, *wrong]
+    return [*trips, *files, *runs, *rules, *public(), *times], [*lost, *crashed, *tally.unsound, *wrong]
 
 
 @contextmanager

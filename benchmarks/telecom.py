@@ -16,19 +16,16 @@ stand, and lists of which some order is.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
+from benchmarks.abcd import DATA
 from benchmarks.measure import Measure, rate
 from sopwith.ir.procedure import Procedure
 from sopwith.lang.read import read
-
-DATA = Path(os.environ.get("BENCH_DATA") or Path(__file__).parents[2] / "shared" / "bench")
-"""Where the public benchmark data lies; without it these measures are left out."""
 
 FLOWS = {
     "service_issue": "tech_support_path1_no_service.dot",

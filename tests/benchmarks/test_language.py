@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 
 import pytest
-from benchmarks.broken import BREAKS, IMPLIED, TOOLS, broken
+from benchmarks.broken import BREAKS, IMPLIED, broken, reported
 from benchmarks.chance import Chance
-from benchmarks.files import FORMS, Form, crash, damaged, losses
-from benchmarks.generated import ToolPlan
+from benchmarks.files import FORMS, Form, crash, damaged, losses, same_graph
 from benchmarks.goals import GOALS
 from benchmarks.language import QUICK, broken_rules, drawn, measured, quiet
 from benchmarks.sizes import long_procedure
 from benchmarks.soundness import Tally, checked, exercise, faults_of
 from benchmarks.values import annotation, field, instance, record
+from benchmarks.works import ToolPlan
 from pydantic import TypeAdapter
 
 from sopwith.ir.body import Body
@@ -23,11 +26,9 @@ from sopwith.ir.event import CheckRan, EdgeTaken, Event, Outcome, Phase, Princip
 from sopwith.ir.outcome import Packet
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.schema import validator
-from sopwith.ir.tool import ErrorData
-from sopwith.lang.check import check
+from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.lang.check.codes import CODES
-from sopwith.lang.document import Document
-from sopwith.lang.yaml import read_yaml, write_yaml
+from sopwith.lang.yaml import write_yaml
 from sopwith.run.asking import EMPTY_ENUM
 from sopwith.run.fold import begin
 from sopwith.run.run import Run
@@ -61,24 +62,21 @@ def test_every_code_has_a_procedure_that_breaks_its_rule() -> None:
     assert set(IMPLIED) <= set(CODES)
 
 
+@pytest.fixture(scope="module")
+def specs() -> dict[str, ToolSpec]:
+    """The tools of the procedures whose rules are broken."""
+    plans = {plan.name: plan for i in range(4) for plan in drawn("sound", i * 2).tools}
+    source = Chance(Random(0)).functions(tuple(plans.values()))
+    return {spec.name: spec for spec in asyncio.run(source.specs())}
+
+
 @pytest.mark.parametrize("code", sorted(BREAKS))
-async def test_a_broken_rule_is_reported_alone(code: str) -> None:
-    source = Chance(Random(0)).functions(
-        tuple(plan for i in range(4) for plan in drawn("sound", i * 2).tools)
-    )
-    specs = {spec.name: spec for spec in await source.specs()} | TOOLS
+def test_a_broken_rule_is_reported_alone(code: str, specs: dict[str, ToolSpec]) -> None:
     for i in range(4):
-        whole = drawn("sound", i * 2).procedure
-        assert _errors(whole, specs) == set()
-        found = check(Document(broken(code, whole, Random(i)), {}, "p", ""), specs)
+        found = reported(broken(code, drawn("sound", i * 2).procedure, Random(i)), specs)
         errors = {one.code for one in found if one.severity is Severity.ERROR}
         assert code in {one.code for one in found}
         assert errors <= {code} | IMPLIED.get(code, frozenset()), [one.render() for one in found]
-
-
-def _errors(procedure: Procedure, specs: dict) -> set[str]:  # type: ignore[type-arg]
-    found = check(Document(procedure, {}, "p", ""), specs)
-    return {one.code for one in found if one.severity is Severity.ERROR}
 
 
 async def test_a_rule_that_is_not_reported_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,16 +101,25 @@ async def test_procedures_that_are_not_wrong_on_purpose_pass() -> None:
     assert {i: errors for i, errors in found.items() if errors} == {}
 
 
-def test_a_loss_and_a_crash_are_noticed() -> None:
-    procedure = drawn("trip", 1).procedure
-    other = drawn("trip", 3).procedure
-    wrong = Form("wrong", write_yaml, lambda text: read_yaml(write_yaml(other)))
+def test_a_loss_and_a_crash_are_noticed(tmp_path: Path) -> None:
+    procedure, other = drawn("trip", 1).procedure, drawn("trip", 3).procedure
+    wrong = Form("wrong", "p.yaml", lambda procedure: write_yaml(other))
     assert losses(procedure, wrong) == "wrong: another procedure is read"
 
-    def fail(text: str) -> Document:
-        raise KeyError(text)
+    def fail(procedure: Procedure) -> str:
+        raise KeyError(procedure.id)
 
-    assert crash("x", Form("broken", write_yaml, fail)) == "KeyError: 'x'"
+    held = write_yaml(procedure).encode()
+    assert crash(held, Form("broken", "p.yaml", fail), tmp_path) == f"KeyError: '{procedure.id}'"
+    assert crash(held, FORMS[0], tmp_path) is None
+    assert crash(held[: len(held) // 2], FORMS[0], tmp_path) is None, "a refusal with a place"
+
+
+def test_other_steps_or_ways_are_another_graph() -> None:
+    procedure = drawn("trip", 1).procedure
+    assert same_graph(procedure, procedure)
+    assert not same_graph(procedure, drawn("trip", 3).procedure)
+    assert not same_graph(procedure, broken("SW203", procedure, Random(0)))
 
 
 def test_damage_changes_a_text_and_the_same_seed_does_the_same() -> None:
@@ -127,6 +134,10 @@ def _ended(kind: str, *bodies: Body) -> Run:
     events = [Event("t", "r", i, 0, Phase.EXECUTE, "a", None, body) for i, body in enumerate(bodies)]
     outcome = Outcome(kind=kind, packet=Packet(reason="why"))  # type: ignore[arg-type]
     return Run(begin(Event("t", "r", 0, 0, Phase.RECEIVE, None, None, STARTED)), events, outcome)
+
+
+def _faults(run: Run, never: frozenset[tuple[str, str]] = frozenset()) -> Iterator[str]:
+    return iter(faults_of(run, never))
 
 
 STARTED = RunStarted(
@@ -151,14 +162,14 @@ def _failed(code: str, message: str) -> StepFailed:
     ],
 )
 def test_what_a_check_rules_out_is_unsound(body: Body) -> None:
-    assert len(list(faults_of(_ended("escalated", body)))) == 1
+    assert len(list(_faults(_ended("escalated", body)))) == 1
 
 
 async def test_a_run_of_what_a_check_refuses_is_unsound(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = drawn("sound", 0)
     wrong = dataclasses.replace(whole, procedure=broken("SW302", whole.procedure, Random(1)))
     assert (await checked(wrong)).errors == {"SW302"}
-    monkeypatch.setattr("sopwith.run.engine.check", lambda document, tools: [])
+    monkeypatch.setattr("sopwith.run.engine.check", lambda *given: [])
     tally = Tally()
     with quiet():
         await exercise(tally, wrong, 1, faults=(0.0,))
@@ -167,8 +178,8 @@ async def test_a_run_of_what_a_check_refuses_is_unsound(monkeypatch: pytest.Monk
 
 def test_an_edge_that_was_said_to_be_never_taken_is_unsound() -> None:
     run = _ended("completed", EdgeTaken(to="b", by="when", label="n > 5"))
-    assert len(list(faults_of(run, frozenset({("a", "n > 5")})))) == 1
-    assert list(faults_of(run, frozenset({("a", "n > 6")}))) == []
+    assert len(list(_faults(run, frozenset({("a", "n > 5")})))) == 1
+    assert list(_faults(run, frozenset({("a", "n > 6")}))) == []
 
 
 async def test_edges_that_are_never_taken_are_known_by_their_step_and_condition() -> None:
@@ -182,12 +193,12 @@ async def test_edges_that_are_never_taken_are_known_by_their_step_and_condition(
 
 @pytest.mark.parametrize("kind", ["failed", "exhausted", "cancelled"])
 def test_ends_that_no_procedure_has_are_unsound(kind: str) -> None:
-    assert list(faults_of(_ended(kind))) == [f"it ends as {kind}: why"]
+    assert list(_faults(_ended(kind))) == [f"it ends as {kind}: why"]
 
 
 @pytest.mark.parametrize("body", [_failed("busy", "no"), _failed("expression", f"`x`: {EMPTY_ENUM.en}")])
 def test_failures_that_only_a_run_can_know_are_sound(body: Body) -> None:
-    assert list(faults_of(_ended("escalated", body))) == []
+    assert list(_faults(_ended("escalated", body))) == []
 
 
 @pytest.mark.parametrize("i", range(20))

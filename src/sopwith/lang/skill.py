@@ -94,7 +94,7 @@ def write_skill(procedure: Procedure, language: str = "en", name: str | None = N
     metadata |= {_TAGS: ", ".join(procedure.tags)} if procedure.tags else {}
     plain = _skill_text(name, description, procedure.tools, metadata, body)
     head, said = _parts(plain, Problems(SKILL), name)
-    if _document(head, said, plain, SKILL, ()).procedure == procedure:
+    if _document(head, said, plain, SKILL, ()).procedure.digest() == procedure.digest():
         return {SKILL: plain}
     metadata |= {_TEXT: _words_hash(description, body), _PROCEDURE: procedure.digest()}
     return {
