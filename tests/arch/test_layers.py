@@ -12,9 +12,21 @@ import pytest
 from tests.arch.sources import ROOT, modules
 
 # Heavy packages that few need: they may be imported inside a function.
-LAZY = {"anthropic", "cryptography", "docx", "genai_prices", "mcp", "openai", "rich", "urllib", "xllamacpp"}
+LAZY = {
+    "anthropic",
+    "cryptography",
+    "docx",
+    "genai_prices",
+    "mcp",
+    "openai",
+    "rich",
+    "scipy",
+    "tomlkit",
+    "urllib",
+    "xllamacpp",
+}
 # Those of an extra: at the top of a module only in a seam, which is itself only imported inside functions.
-OPTIONAL = {"anthropic", "docx", "genai_prices", "mcp", "openai", "xllamacpp"}
+OPTIONAL = {"anthropic", "docx", "genai_prices", "mcp", "openai", "scipy", "xllamacpp"}
 LINT = "import sys, importlinter.cli as c; sys.exit(c.lint_imports(sys.argv[1], no_cache=True))"
 SEAMS = {"sopwith.tools.mcp_connection"}
 # Modules of our own that take long to import, and that many runs do not need.

@@ -21,6 +21,7 @@ from sopwith.cli.columns import table
 from sopwith.cli.connection import VAULT
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, Lang, Mcp, new_verb
+from sopwith.cli.probe import probe_endpoint
 from sopwith.cli.project import MCP
 from sopwith.cli.settings import Settings, load_settings
 from sopwith.cli.terminal import terminal
@@ -41,6 +42,7 @@ EXTRAS = {
     "anthropic": "anthropic",
     "mcp": "mcp",
     "draw": "pygraphviz",
+    "calibrate": "scipy",
 }
 
 
@@ -59,15 +61,24 @@ def doctor(
     context: typer.Context,
     mcp: Mcp = None,
     data: Data = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="openai:NAME@URL", help="Probe an endpoint. 探测接口")
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write its profile into sopwith.toml. 写入配置")
+    ] = False,
     no_servers: Annotated[bool, typer.Option("--no-servers", help="Do not start the MCP servers.")] = False,
     as_json: AsJson = False,
     lang: Lang = "",
 ) -> int:
-    """See whether everything that is needed is there; for what is not, what to do.
+    """See whether everything that is needed is there; for what is not, what to do. With --model, see what an endpoint
+    really enforces.
 
-    检查运行环境是否齐备；缺什么就给出办法。
+    检查运行环境是否齐备；缺什么就给出办法。用 --model 探测接口真正强制执行哪些参数。
     """
     shown = terminal(context)
+    if model is not None:
+        return probe_endpoint(shown, model, write=write, as_json=as_json)
     settings = load_settings(Path.cwd(), {"data": data, "mcp": mcp})
     found = list(findings(settings, servers=not no_servers))
     if as_json:

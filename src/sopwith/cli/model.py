@@ -10,8 +10,10 @@ import typer
 from sopwith.cli.columns import table
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Lang, new_verb
+from sopwith.cli.profile_file import as_toml, write_profile
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text
+from sopwith.models.calibrate import fit, read_labels
 from sopwith.models.catalogue import DEFAULT, KNOWN, KnownModel, find, model_folder
 from sopwith.models.gguf import checked_hash
 from sopwith.models.pull import pull
@@ -25,14 +27,19 @@ Name = Annotated[
 _HERE = Text("here", "已下载")
 _DAMAGED = Text("here, hash not checked", "已下载，未校验哈希")
 _FETCH = Text("fetching {}", "正在下载 {}")
+_CALIBRATED = Text(
+    "{} choices, {} of them right; mean squared error of the confidence {} before, {} after (on choices not seen)",
+    "共 {} 个选择，正确率 {}；置信度的均方误差：校准前 {}，校准后 {}（在未参与拟合的选择上）",
+)
+_WRITTEN = Text("written to {}", "已写入 {}")
 _HEADS = (Text("name", "名称"), Text("MB", "MB"), Text("", ""), Text("about", "说明"))
 
 
 @verb.callback()
 def model() -> None:
-    """Get and list models that run on this machine.
+    """Get and list models that run on this machine, and calibrate how sure a model is.
 
-    获取和列出在本机运行的模型。
+    获取和列出在本机运行的模型，并校准模型的置信度。
     """
 
 
@@ -76,6 +83,42 @@ def path(context: typer.Context, name: Name = DEFAULT, lang: Lang = "") -> int:
     输出模型文件的路径。
     """
     terminal(context).out(str(find(name)))
+    return ExitCode.OK
+
+
+@verb.command("calibrate")
+def calibrate(
+    context: typer.Context,
+    name: Annotated[
+        str, typer.Argument(metavar="ID", help="The model's id, or a pattern of it. 模型 id 或模式")
+    ],
+    labels: Annotated[
+        Path, typer.Option("--labels", metavar="FILE.jsonl", help="Labelled choices. 带标签的选择")
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing. 不写入")] = False,
+    as_json: AsJson = False,
+    lang: Lang = "",
+) -> int:
+    """Fit how sure a model is to how often it was right, and write that into its profile.
+
+    用带标签的选择校准模型的置信度，并写入其配置。
+    """
+    shown = terminal(context)
+    found = fit(read_labels(labels))
+    fields = {"calibration": found.calibration.model_dump()}
+    file = None if dry_run else write_profile(name, fields, Path.cwd())
+    if as_json:
+        told = {"right": found.right, "brier_before": found.before, "brier_after": found.after}
+        shown.document({"model": name, **fields, **told, "file": None if file is None else str(file)})
+        return ExitCode.OK
+    shown.say(
+        shown.text(_CALIBRATED).format(
+            found.calibration.labels, f"{found.right:.2f}", f"{found.before:.3f}", f"{found.after:.3f}"
+        )
+    )
+    shown.out(as_toml(name, fields))
+    if file is not None:
+        shown.say(shown.text(_WRITTEN).format(file))
     return ExitCode.OK
 
 

@@ -42,20 +42,20 @@ class Endpoint:
         self._fixed = mode != "auto"
         self.level: Level = "tools" if mode == "auto" else cast("Level", mode)
         self._choice_by_schema = self.level != "text"
-        self._tokens = "max_completion_tokens" if official else "max_tokens"
+        self.tokens = "max_completion_tokens" if official else "max_tokens"
         self._swapped = False
         self._without: set[str] = set(without)
 
     def way(self, request: ModelRequest) -> Way:
         """How to ask for `request` now."""
         body: dict[str, Any] = {"temperature": request.temperature}
-        body[self._tokens] = request.max_tokens
+        body[self.tokens] = request.max_tokens
         level: Level = "text"
         wrapped: frozenset[str] = frozenset()
         options = letters(request) if request.form == "choice" else ""
         if options:
             level = "json_schema" if self._choice_by_schema else "text"
-            body[self._tokens] = WORD_TOKENS if request.by_word else _CHOICE_TOKENS
+            body[self.tokens] = WORD_TOKENS if request.by_word else _CHOICE_TOKENS
             if not request.by_word:
                 body |= {"logprobs": True, "top_logprobs": _MOST_LOGPROBS}
             if self._choice_by_schema:
@@ -80,7 +80,7 @@ class Endpoint:
         named = str(getattr(error, "param", None) or "").lower()
         if "max_tokens" in (said + named) and not self._swapped:
             self._swapped = True
-            self._tokens = "max_completion_tokens" if self._tokens == "max_tokens" else "max_tokens"
+            self.tokens = "max_completion_tokens" if self.tokens == "max_tokens" else "max_tokens"
             return True
         for key in _OPTIONAL:
             if key in way.body and (key in said or key == named):

@@ -10,10 +10,20 @@ from urllib.parse import urlsplit
 
 from sopwith.errors import ModelError, Text, UserError
 from sopwith.models.endpoint import Endpoint, Way
-from sopwith.models.failure import model_error, package_missing, remedy
+from sopwith.models.failure import model_error, package_missing, remedy, what_it_said
 from sopwith.models.openai_reply import read_completion
 from sopwith.models.port import ModelReply, ModelRequest
 from sopwith.models.profile import Mode
+
+_NOT_IMPLEMENTED = 501
+
+
+class Refused(Exception):
+    """The endpoint does not take a request; `said` are its words."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
 
 
 class OpenAIModel:
@@ -79,12 +89,32 @@ class OpenAIModel:
                         raise model_error(openai, error, self._id) from error
                     continue
                 except openai.InternalServerError as error:
-                    if error.status_code != 501 or not self._endpoint.learn(error, way):
+                    if error.status_code != _NOT_IMPLEMENTED or not self._endpoint.learn(error, way):
                         raise model_error(openai, error, self._id) from error
                     continue
                 except openai.OpenAIError as error:
                     raise model_error(openai, error, self._id) from error
                 return self._read(completion, request, way)
+
+    async def post(self, body: dict[str, Any]) -> Any:
+        """The completion of one request as it is, to see what the endpoint makes of it.
+
+        Raises `Refused` where the endpoint does not take it, `ModelError` for everything else that fails.
+        """
+        openai = await asyncio.to_thread(_seam)
+        client = self._connected(openai)
+        asked = {self._endpoint.tokens if key == "max_tokens" else key: value for key, value in body.items()}
+        try:
+            completion = await client.chat.completions.create(model=self.model, **asked)
+        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            raise Refused(what_it_said(error)) from error
+        except openai.OpenAIError as error:
+            if getattr(error, "status_code", None) == _NOT_IMPLEMENTED:
+                raise Refused(what_it_said(error)) from error
+            raise model_error(openai, error, self._id) from error
+        if not getattr(completion, "choices", None):
+            raise self._without_a_reply()
+        return completion
 
     async def close(self) -> None:
         """Close the connections. May be called twice."""
@@ -102,13 +132,15 @@ class OpenAIModel:
             )
         return self._client
 
+    def _without_a_reply(self) -> ModelError:
+        return ModelError(
+            Text(f"{self._id} answered without a reply", f"{self._id} 的应答中没有回复"), remedy("url")
+        )
+
     def _read(self, completion: Any, request: ModelRequest, way: Way) -> ModelReply:
         choices = cast("list[Any]", getattr(completion, "choices", None) or [])
         if not choices or choices[0].message is None:
-            raise ModelError(
-                Text(f"{self._id} answered without a reply", f"{self._id} 的应答中没有回复"),
-                remedy("url"),
-            )
+            raise self._without_a_reply()
         if way.mode == "tools" and not choices[0].message.tool_calls:
             self._endpoint.tools_ignored()
         return read_completion(completion, choices[0], request, way, self._id)

@@ -1,0 +1,82 @@
+"""`sopwith model calibrate` and `sopwith doctor --model`: what they find out is written into a profile."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+from tests.cli.command import Command
+from tests.models.endpoint_server import serve
+from tests.models.test_calibrate import unsure
+from tests.models.test_probe import plain, strict
+
+from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.settings import load_settings
+
+LABELS = "".join(json.dumps({"confidence": x.confidence, "right": x.right}) + "\n" for x in unsure(60))
+
+
+def test_a_calibration_is_written_beside_what_is_there(sopwith: Command) -> None:
+    sopwith.write("labels.jsonl", LABELS)
+    sopwith.write(
+        "sopwith.toml", '# ours\nmodel = "local" # small\n\n[profiles."local:q*"]\nflat = true # shorter\n'
+    )
+    ran = sopwith("model", "calibrate", "local:q*", "--labels", "labels.jsonl", "--lang", "zh")
+    assert ran.code == ExitCode.OK and "共 60 个选择" in ran.err and "sopwith.toml" in ran.err
+    text = (sopwith.folder / "sopwith.toml").read_text(encoding="utf-8")
+    assert "# ours" in text and "# small" in text and "# shorter" in text
+    profile = load_settings(sopwith.folder).profiles.of("local:qwen@1")
+    assert profile.flat and profile.calibration is not None and profile.calibration.labels == 60
+    assert tomllib.loads(ran.out)["profiles"]["local:q*"]["calibration"]["labels"] == 60
+    assert sopwith("model", "calibrate", "local:q*", "--labels", "labels.jsonl").code == ExitCode.OK
+
+
+def test_a_dry_run_writes_nothing(sopwith: Command) -> None:
+    sopwith.write("labels.jsonl", LABELS)
+    ran = sopwith("model", "calibrate", "m", "--labels", "labels.jsonl", "--dry-run", "--json")
+    told = json.loads(ran.out)
+    assert told["file"] is None and told["brier_after"] < 0.25
+    assert not (sopwith.folder / "sopwith.toml").exists()
+
+
+def test_a_pyproject_keeps_its_table(sopwith: Command) -> None:
+    sopwith.write("labels.jsonl", LABELS)
+    sopwith.write("pyproject.toml", "[project]\nname = 'x'\n\n[tool.sopwith]\nprincipal = 'u'\n")
+    assert sopwith("model", "calibrate", "m", "--labels", "labels.jsonl").code == ExitCode.OK
+    settings = load_settings(sopwith.folder)
+    assert settings.principal == "u" and settings.profiles.of("m").calibration is not None
+
+
+def test_an_endpoint_is_probed_and_its_profile_written(sopwith: Command) -> None:
+    with serve(plain) as endpoint:
+        spec = f"openai:m@{endpoint.url}"
+        ran = sopwith("doctor", "--model", spec, "--lang", "zh")
+        assert ran.code == ExitCode.OK and "被拒绝" in ran.out and 'mode = "text"' in ran.out
+        assert not (sopwith.folder / "sopwith.toml").exists()
+        told = json.loads(sopwith("doctor", "--model", spec, "--write", "--json").out)
+    assert told["profile"]["mode"] == "text" and told["file"].endswith("sopwith.toml")
+    assert {
+        "name": "usage",
+        "state": "enforced",
+        "message": "tokens are counted",
+        "seen": "10 + 40 → 3",
+    } in told["findings"]
+    profile = load_settings(sopwith.folder).profiles.of(told["model"])
+    assert (profile.mode, profile.without[0]) == ("text", "parallel_tool_calls")
+
+
+def test_the_table_says_what_holds(sopwith: Command) -> None:
+    with serve(strict) as endpoint:
+        ran = sopwith("doctor", "--model", f"openai:m@{endpoint.url}")
+    assert ran.out.count("enforced ") == 9 and 'mode = "tools"' in ran.out
+
+
+def test_what_is_no_endpoint_is_told(sopwith: Command) -> None:
+    ran = sopwith("doctor", "--model", "anthropic:m@http://127.0.0.1:9")
+    assert ran.code == ExitCode.USAGE and "no OpenAI-compatible endpoint" in ran.err
+
+
+def test_a_wrong_profile_is_named_with_its_file(sopwith: Command) -> None:
+    sopwith.write("sopwith.toml", '[profiles."openai:m"]\nchoice = "number"\n')
+    ran = sopwith("doctor", "--no-servers")
+    assert ran.code == ExitCode.USAGE and "profiles.openai:m.choice" in ran.err and "sopwith.toml" in ran.err

@@ -1,0 +1,127 @@
+"""What a model's profile changes: the bytes of its prompts, how it chooses, how sure it counts as."""
+
+from __future__ import annotations
+
+import pytest
+from tests.run.test_model_roles import procedure
+
+from sopwith import Engine
+from sopwith.ir.event import EdgeTaken, ModelReplied, RunResumed
+from sopwith.log.memory import MemoryLog
+from sopwith.models.port import ModelReply, ModelRequest
+from sopwith.models.profile import Calibration, Profiles
+from sopwith.models.recorded import RecordedModel
+from sopwith.models.scripted import ScriptedModel
+from sopwith.run.run import Run
+
+IO = procedure().replace(
+    "    do: Copy the words that say it\n",
+    "    do: Copy the words that say it\n    needs: the customer's own words\n    gives: the words that matter\n",
+)
+CALIBRATED = {"calibration": {"slope": 4.0, "offset": 1.0}}
+
+
+def model(name: str = "m") -> ScriptedModel:
+    def reply(request: ModelRequest) -> ModelReply:
+        text = {"choice": "A", "text": "Thank you."}.get(request.form, '{"words": "money back"}')
+        return ModelReply(
+            text, confidence=0.55 if request.form == "choice" else None, model=f"scripted:{name}"
+        )
+
+    return ScriptedModel(reply, id=f"scripted:{name}")
+
+
+async def run_with(
+    fields: dict[str, object] | None, text: str = IO, judge: ScriptedModel | None = None
+) -> tuple[Run, ScriptedModel]:
+    asked = model()
+    profiles = Profiles({"scripted:m": fields} if fields else {})
+    named = {"judge": judge} if judge is not None else {}
+    async with Engine(text, model=asked, models=named, profiles=profiles) as engine:
+        return await engine.run("I want my money back"), asked
+
+
+async def test_io_words_are_shown_or_hidden():
+    shown, hidden = await run_with(None), await run_with({"io_words": False})
+    assert "own words" in shown[1].requests[1].prompt.prefix
+    assert "own words" not in hidden[1].requests[1].prompt.prefix
+    assert "Copy the words" in hidden[1].requests[1].prompt.prefix
+    assert shown[0].events[0].body.prompts != hidden[0].events[0].body.prompts
+
+
+async def test_a_flat_text_keeps_the_numbers_and_has_one_line_a_step():
+    _, asked = await run_with({"flat": True})
+    text = asked.requests[0].prompt.prefix.partition("<routine>\n")[2].partition("\n</routine>")[0]
+    assert text.splitlines() == [
+        "Step 1. sort: Say what it is about",
+        "Step 2. words: Copy the words that say it Input: the customer's own words. Output: the words that matter.",
+        "Step 3. reply: Thank them for ${inputs.request}",
+    ]
+
+
+async def test_a_choice_by_word_lists_words_and_takes_its_letter():
+    run, asked = await run_with({"choice": "word"})
+    assert run.status == "completed" and asked.requests[0].by_word
+    assert asked.requests[0].prompt.tail.endswith(
+        "- refund\n- other\nReply with one of these, word for word."
+    )
+    assert "A. refund" not in asked.requests[0].prompt.tail
+
+
+async def test_each_model_has_its_own_shape():
+    _, asked = await run_with({"io_words": False}, judge=(judge := model("j")))
+    assert "own words" in judge.requests[0].prompt.prefix
+    assert all("own words" not in request.prompt.prefix for request in asked.requests)
+
+
+async def test_the_prompts_of_a_model_of_which_nothing_is_known_are_as_ever():
+    runs = [await run_with(fields) for fields in (None, {"about": "words for people"})]
+    assert runs[0][0].events[0].body.prompts == runs[1][0].events[0].body.prompts
+
+
+async def test_how_sure_a_model_is_is_calibrated_and_its_own_kept():
+    run, _ = await run_with(CALIBRATED)
+    replies = [event.body for event in run.events if isinstance(event.body, ModelReplied)]
+    right = round(Calibration(slope=4, offset=1).of(0.55), 6)
+    assert [(r.confidence, r.raw_confidence) for r in replies if r.confidence] == [(right, 0.55)] * 2
+    assert right > 0.8
+    taken = [event.body for event in run.events if isinstance(event.body, EdgeTaken)]
+    assert taken[-1].confidence == right
+    plain, _ = await run_with(None)
+    replies = [event.body for event in plain.events if isinstance(event.body, ModelReplied)]
+    assert [(r.confidence, r.raw_confidence) for r in replies if r.confidence] == [(0.55, None)] * 2
+
+
+async def test_a_replay_calibrates_once():
+    run, _ = await run_with(CALIBRATED)
+    async with Engine(
+        IO, model=RecordedModel(run.events), profiles=Profiles({"scripted:m": CALIBRATED})
+    ) as engine:
+        again = await engine.run("I want my money back")
+    assert [e.body.confidence for e in again.events if isinstance(e.body, ModelReplied)] == [
+        e.body.confidence for e in run.events if isinstance(e.body, ModelReplied)
+    ]
+
+
+@pytest.mark.parametrize("doubtful", [True, False])
+async def test_the_least_confidence_is_held_against_the_calibrated_one(doubtful: bool):
+    text = procedure().replace("    next: words\n", "    min_confidence: 0.7\n    next: words\n")
+    run, _ = await run_with(None if doubtful else CALIBRATED, text)
+    assert (run.status == "completed") is not doubtful
+
+
+async def test_a_run_that_goes_on_with_another_shape_says_so():
+    text = IO.replace("  words:\n", "  words:\n    model: judge\n").replace(
+        "    next: words\n",
+        "    next: ask\n  ask:\n    ask: Go on?\n    returns: {type: boolean}\n    next: words\n",
+    )
+    log = MemoryLog()
+    first = await Engine(text, model=model(), log=log).run("x")
+    assert first.question == "Go on?"
+    engine = Engine(
+        text, model=(later := model()), log=log, profiles=Profiles({"scripted:m": {"flat": True}})
+    )
+    run = await engine.resume(first.id, answer=True)
+    resumed = next(event.body for event in run.events if isinstance(event.body, RunResumed))
+    assert resumed.prompts is not None and run.status == "completed"
+    assert "Step 2. ask: Go on?" in later.requests[0].prompt.prefix
