@@ -39,7 +39,7 @@ def found(conditions: list[str], grip: str = "strict", targets: str = "abcdef") 
     """What is said of a step with these conditions, each on an edge of its own."""
     edges = [{"to": t, "when": c} for t, c in zip(targets, conditions, strict=False)]
     steps: dict[str, Any] = {"s": {"id": "s", "next": [*edges, {"to": "z", "otherwise": True}]}}
-    steps |= {t: {"id": t, "next": [{"to": "z"}]} for t in targets[: len(conditions)]}
+    steps |= {t: {"id": t, "next": [{"to": "z"}]} for t in targets[: len(conditions)] if t != "z"}
     steps["z"] = {"id": "z", "end": "escalate"}
     inputs = {name: {"schema": schema} for name, schema in INPUTS.items() if name in str(conditions)}
     data = {"id": "p", "start": "s", "grip": grip, "inputs": inputs, "steps": steps}
@@ -56,6 +56,11 @@ def test_conditions_that_overlap_are_told_with_values_for_which_both_hold() -> N
     assert "inputs.days = 4, inputs.kind = 'sick'" in told.message.en
     assert "当 inputs.days = 4, inputs.kind = 'sick' 时" in told.message.zh
     assert told.hint.en.endswith("… && !(inputs.days > 3)")
+
+
+def test_a_condition_that_comes_first_and_leads_to_a_person_is_a_guard() -> None:
+    assert codes("inputs.days > 3", "inputs.kind == 'sick'", targets="zb") == []
+    assert codes("inputs.days > 3", "inputs.kind == 'sick'", targets="bz") == ["SW220"]
 
 
 def test_the_remedy_of_an_overlap_is_one() -> None:

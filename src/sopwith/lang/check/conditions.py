@@ -130,13 +130,17 @@ def _overlap(
 ) -> Iterator[Diagnostic]:
     """The first earlier condition that holds together with the `second`, where neither is a special case of the other.
 
-    A special case that stands first is how a choice in order is written, and is not told.
+    A special case that stands first is how a choice in order is written, and is not told; nor is a guard: an earlier
+    condition that leads straight to a person.
     """
     if not decided.cases.certain:
         return
     two = group[second]
     for first in earlier:
         one = group[first]
+        target = subject.steps.get(one.edge.to)
+        if target is not None and target.end == "escalate":
+            continue
         pairs = list(zip(decided.truth[first], decided.truth[second], strict=True))
         if one.edge.to == two.edge.to or (True, False) not in pairs or (False, True) not in pairs:
             continue
