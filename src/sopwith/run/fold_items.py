@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sopwith.ir.event import Body, CallJudged, CallStarted, Event, ItemsBegan, ItemsEnded, ValueStored
+from sopwith.run.chunked import Chunked
 from sopwith.run.state import Cursor, Items, State
 from sopwith.run.state_change import NOT_APPROVED, Fold, bind, change, change_cursor, stored_in
 
@@ -61,7 +62,7 @@ def for_each_item(state: State, act: Callable[[State], None]) -> None:
             act(state)
             cursors[item] = state.cursor or cursor
     asking = sum(map(_asks, cursors.values()))
-    change(state, cursor=whole, items=items.changed(cursors=cursors, asking=asking))
+    change(state, cursor=whole, items=items.changed(cursors=Chunked(cursors), asking=asking))
 
 
 def keep_items(state: State, step: str) -> None:
@@ -69,7 +70,7 @@ def keep_items(state: State, step: str) -> None:
     items = state.items
     if items is not None and items.kept and items.step == step:
         done = {item: cursor for item, cursor in items.cursors.items() if cursor.done and not cursor.failed}
-        change(state, items=items.changed(cursors=done, asking=0, kept=False))
+        change(state, items=items.changed(cursors=Chunked(done), asking=0, kept=False))
     else:
         change(state, items=None)
 

@@ -13,6 +13,7 @@ from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.usage import NO_MONEY, UNLIMITED, Budget, Usage
 from sopwith.ir.value import Json
 from sopwith.models.port import ModelReply
+from sopwith.run.chunked import Chunked
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +138,13 @@ class Items(_Changed):
     step: str
     count: int
     over: Stored = None
-    cursors: Mapping[int, Cursor] = field(default_factory=dict[int, Cursor])
+    cursors: Chunked[Cursor] = field(default_factory=Chunked[Cursor])
     asking: int = 0
     kept: bool = False
 
     def with_cursor(self, cursor: Cursor, item: int) -> Items:
         """These with another cursor of one item."""
-        return self.changed(cursors={**self.cursors, item: cursor})
+        return self.changed(cursors=self.cursors.with_value(item, cursor))
 
     def those(self, items: Iterable[int]) -> tuple[Cursor, ...]:
         """The cursors of `items` that have begun."""
