@@ -121,6 +121,13 @@ _MORE = optional(
         "visits": st.integers(1, 9), "min_confidence": st.floats(0, 1), "approval": WORDS, "model": WORDS,
         "pitfalls": st.lists(WORDS, min_size=1, max_size=2),
         "result": st.dictionaries(ANY_TEXT, JSON, min_size=1, max_size=2),
+        "each": st.fixed_dictionaries(
+            {"in": WORDS},
+            optional={
+                "as": NAMES, "at_once": st.integers(1, 64), "on_item_error": st.sampled_from(["stop", "collect"]),
+                "limit": st.integers(1, 10_000),
+            },
+        ),
         "examples": st.lists(
             st.fixed_dictionaries({"answer": JSON}, optional={"given": st.just({"a": "1"})}), max_size=2
         ),

@@ -81,7 +81,7 @@ def _sayable_step(step: Step, procedure: Procedure) -> Step:
             "tool": step.tool,
             "as": (step.as_ or step.id) if writes_text else (step.as_ if step.tool else None),
             "returns": text_value() if writes_text else None,
-            "uses": step.uses or _names_in(step.with_) or None,
+            "uses": step.uses or _names_in(step) or None,
             "next": edges,
             "end": step.end,
         }
@@ -99,13 +99,15 @@ def _one_line(words: str | None) -> str | None:
     return " ".join(words.split()) or None if words else None
 
 
-def _names_in(arguments: dict[str, Json]) -> tuple[str, ...]:
-    """The names that bound arguments read: their bindings cannot be said, but the names can."""
+def _names_in(step: Step) -> tuple[str, ...]:
+    """The names that bound arguments read: their bindings cannot be said, but the names can. Of an item, its list."""
     try:
-        paths = parse_template(arguments).paths
+        item = None if step.each is None else step.each.as_
+        over = () if step.each is None else parse_template(step.each.in_).paths
+        paths = [path for path in parse_template(step.with_).paths if path[0] != item]
     except ExpressionError:
         return ()
-    return tuple(dict.fromkeys(".".join(path) for path in paths))
+    return tuple(dict.fromkeys(".".join(path) for path in (*over, *paths)))
 
 
 class _Writer:

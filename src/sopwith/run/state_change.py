@@ -91,5 +91,6 @@ def close_write(state: State, started: int | None) -> None:
 def lose_call(state: State, why: ErrorData | None = None) -> None:
     """The call at hand may have acted: nobody knows. `why` is what is known."""
     if state.acting is not None:
-        change(state, open=(*state.open, state.acting))
+        writes = (*state.open, state.acting)
+        change(state, open=tuple(sorted(writes, key=lambda write: write.started)))
     change_cursor(state, started=None, unknown=True, error=why)
