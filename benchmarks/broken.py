@@ -11,7 +11,7 @@ import copy
 from collections.abc import Mapping
 from random import Random
 
-from benchmarks import broken_graph, broken_names, broken_steps
+from benchmarks import broken_calls, broken_graph, broken_names, broken_steps
 from benchmarks.breaking import BREAKS, IMPLIED, TOOLS
 from sopwith.ir.diagnostic import Diagnostic
 from sopwith.ir.procedure import Procedure
@@ -19,7 +19,7 @@ from sopwith.ir.tool import ToolSpec
 from sopwith.lang.check import check
 from sopwith.lang.document import Document
 
-FAMILIES = (broken_graph, broken_names, broken_steps)
+FAMILIES = (broken_graph, broken_names, broken_steps, broken_calls)
 """Where the functions are: importing them registers them."""
 
 __all__ = ["BREAKS", "FAMILIES", "IMPLIED", "broken", "reported"]
@@ -34,4 +34,4 @@ def broken(code: str, procedure: Procedure, rng: Random) -> Procedure:
 
 def reported(procedure: Procedure, tools: Mapping[str, ToolSpec]) -> list[Diagnostic]:
     """What a check says about a broken procedure: its `tools` are known, and those of the broken steps."""
-    return check(Document(procedure, {}, "p", ""), {**tools, **TOOLS})
+    return check(Document(procedure, {}, "p", ""), {**tools, **TOOLS}, broken_calls.LIBRARY, broken_calls.NOW)

@@ -88,7 +88,6 @@ def _item_of_another_name(data: Data, rng: Random) -> None:
 
 
 _REFUSED: dict[str, Any] = {
-    "each": {"in": "${run.principal.roles}", "as": "role"}, "call": {"procedure": "other"}, "wait": {"for": "2d"},
     "script": "print(1)", "code": "say it",
 }  # fmt: skip
 

@@ -114,11 +114,19 @@ def optional(fields: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[dic
     return st.fixed_dictionaries({}, optional=fields)
 
 
+APPROVALS = st.fixed_dictionaries(
+    {"roles": st.lists(WORDS, min_size=1, max_size=2)},
+    optional={
+        "count": st.integers(1, 3),
+        "four_eyes": st.booleans(),
+        "expires": st.integers(1, 10**6).map(float),
+    },
+)
 _MORE = optional(
     {
         "name": WORDS, "do": WORDS, "needs": WORDS, "gives": WORDS, "as": NAMES, "uses": st.just(["inputs.a", "wish"]),
         "verify": EXPRESSIONS, "retry": st.just({"times": 2, "errors": ["busy"]}), "timeout": st.floats(0.001, 1e6),
-        "visits": st.integers(1, 9), "min_confidence": st.floats(0, 1), "approval": WORDS, "model": WORDS,
+        "visits": st.integers(1, 9), "min_confidence": st.floats(0, 1), "approval": APPROVALS, "model": WORDS,
         "pitfalls": st.lists(WORDS, min_size=1, max_size=2),
         "result": st.dictionaries(ANY_TEXT, JSON, min_size=1, max_size=2),
         "each": st.fixed_dictionaries(
@@ -140,7 +148,20 @@ _KINDS = st.one_of(
     st.fixed_dictionaries({"answer": WORDS}),
     st.fixed_dictionaries({"ask": WORDS, "returns": SCHEMAS}),
     st.fixed_dictionaries({"returns": SCHEMAS}),
-    st.fixed_dictionaries({"wait": st.just({"for": "2d"})}),
+    st.fixed_dictionaries(
+        {"wait": st.sampled_from([{"for": "2d"}, {"until": "${a.when}"}, {"event": "paid"}])}
+    ),
+    st.fixed_dictionaries(
+        {
+            "call": st.fixed_dictionaries(
+                {"procedure": NAMES},
+                optional={
+                    "with": st.dictionaries(ANY_TEXT, JSON, min_size=1, max_size=3),
+                    "share": st.floats(0, 1),
+                },
+            )
+        }
+    ),
     st.just({}),
 )
 _HEAD = optional(

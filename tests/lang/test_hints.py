@@ -14,7 +14,7 @@ from sopwith.ir.diagnostic import Diagnostic
 from sopwith.ir.procedure import Grip
 from sopwith.lang.check import check
 from sopwith.lang.fields import EDGE, EDGE_WORDS, PROCEDURE, PROCEDURE_WORDS, STEP, STEP_WORDS
-from sopwith.lang.refused import GRIPS, STEP_KEYS
+from sopwith.lang.refused import GRIPS, KINDS
 from sopwith.lang.yaml import read_yaml
 
 RIGHT: dict[str, Any] = {
@@ -23,7 +23,8 @@ RIGHT: dict[str, Any] = {
     "tool": "hr.balance", "tools": ["hr.balance"], "with": {"user_id": "u1"}, "uses": ["inputs.who"],
     "returns": {"type": "boolean"}, "as": "left", "verify": "true", "retry": {"times": 1}, "visits": 2,
     "min_confidence": 0.8, "on_error": "b", "next": "b", "end": "complete", "result": {}, "to": "b", "otherwise": "b",
-    "when": "true", "each": {"in": "${[1]}"}, "steps": {"a": {"end": "complete"}},
+    "when": "true", "each": {"in": "${[1]}"}, "wait": {"for": "2d"}, "call": {"procedure": "other"},
+    "approval": "manager", "steps": {"a": {"end": "complete"}},
 }  # fmt: skip
 """A value that is right for each field; any other field is text."""
 
@@ -83,8 +84,8 @@ def test_a_field_that_is_offered_is_taken(place: str, word: str) -> None:
     (unknown,) = (d for d in problems(place, {word: "x"}) if d.code == "SW110")
     assert unknown.hint.en and unknown.hint.zh
     for name in offered(unknown):
-        assert name not in STEP_KEYS
-        fields: dict[str, Any] = {} if name not in ("with", "retry") else {"tool": "hr.balance"}
+        assert name not in KINDS
+        fields: dict[str, Any] = {} if name not in ("with", "retry", "approval") else {"tool": "hr.balance"}
         if name == "otherwise":
             continue  # it takes the place of `to`
         if name == "with" or "tool" in fields:
@@ -92,12 +93,12 @@ def test_a_field_that_is_offered_is_taken(place: str, word: str) -> None:
         assert refused(place, {**fields, name: RIGHT.get(name, "x")}) == [], name
 
 
-@pytest.mark.parametrize("key", STEP_KEYS)
+@pytest.mark.parametrize("key", KINDS)
 @pytest.mark.parametrize("value", WRONG, ids=repr)
 def test_a_field_that_is_refused_says_what_to_do_instead_of_how_to_write_it(key: str, value: object) -> None:
     for problem in problems("step", {key: value, "answer": "x"}):
         if problem.code.startswith("SW1"):
-            assert problem.hint == STEP_KEYS[key]
+            assert problem.hint == KINDS[key]
 
 
 @pytest.mark.parametrize("place", ["procedure", "step"])
@@ -126,7 +127,7 @@ FIELDS = [
     (place, name)
     for place, (table, _) in TABLES.items()
     for name in table
-    if name not in STEP_KEYS and name not in ("schema", "to", "otherwise", "steps")
+    if name not in KINDS and name not in ("schema", "to", "otherwise", "steps")
 ]
 
 
@@ -143,6 +144,8 @@ def test_a_value_that_is_offered_is_taken(place: str, name: str) -> None:
                 for better in followed(problem.hint.en, value):
                     tried += 1
                     again = {name: [better] if lists else better}
+                    if name == "approval":
+                        again |= {"tool": "hr.balance", "with": RIGHT["with"]}
                     left = [d for d in problems(place, again) if REFUSED.match(d.code) and d.code != "SW334"]
                     assert left == [], (given, better, [d.render() for d in left])
     if name in ("as", "timeout", "visits", "min_confidence", "id", "name", "do", "model"):

@@ -31,9 +31,7 @@ def test_the_published_schema_is_current() -> None:
 def test_every_key_of_the_form_is_in_the_schema_and_in_the_types() -> None:
     schema = procedure_schema()
     assert list(schema["properties"]) == list(PROCEDURE)
-    assert list(schema["definitions"]["step"]["properties"]) == [
-        k for k in STEP if k not in refused.STEP_KEYS
-    ]
+    assert list(schema["definitions"]["step"]["properties"]) == [k for k in STEP if k not in refused.KINDS]
     assert list(schema["definitions"]["edge"]["properties"]) == list(EDGE)
     assert {f.alias or name for name, f in Step.model_fields.items()} == {"id", *STEP}
     assert {f.alias or name for name, f in Procedure.model_fields.items()} == set(PROCEDURE)
@@ -48,7 +46,7 @@ def test_it_uses_only_what_editors_read() -> None:
 def test_it_offers_nothing_that_the_check_refuses() -> None:
     schema = procedure_schema()
     step = schema["definitions"]["step"]["properties"]
-    assert not refused.STEP_KEYS.keys() & step.keys()
+    assert not refused.KINDS.keys() & step.keys()
     for grip in (schema["properties"]["grip"], step["grip"]):
         assert set(grip["enum"]) == set(Grip) - refused.GRIPS.keys()
 

@@ -164,7 +164,7 @@ async def test_a_model_without_a_price_does_not_go_on_where_money_is_limited() -
 async def test_room_of_a_run_that_ended_without_settling_is_freed_when_it_is_needed() -> None:
     log, vault = MemoryLog(), MemoryVault()
     engine = letters(log, vault, paid('{"title": "short"}'), Budget(money=1))
-    engine._accounts = _Unsettled(
+    engine._accounts = engine._driving.accounts = _Unsettled(
         log, vault, Redaction(vault), lambda: NOON, PrincipalBudget(Budget(money=1), DAY)
     )
     await engine.run("a letter", principal="li", run_id="r1")

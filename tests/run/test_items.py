@@ -240,7 +240,7 @@ async def test_every_prefix_of_the_log_folds_and_decides() -> None:
     office.fails["bo"] = "not_found"
     engine = office.engine(notify(", at_once: 3"))
     run = await engine.run("go", inputs={"people": PEOPLE})
-    book = engine._books["notify_all", None]  # pyright: ignore[reportPrivateUsage]
+    book = engine._library._books["notify_all", None]  # pyright: ignore[reportPrivateUsage]
     state = begin(run.events[0])
     for event in run.events[1:]:
         decide(book, state, IDENTITY)

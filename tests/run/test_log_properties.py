@@ -80,7 +80,7 @@ async def test_the_fold_of_the_stored_events_is_the_live_state(
 async def test_every_prefix_decides_something_legal(case: tuple[Shop, list[object], Policy]) -> None:
     events, _, engine = await logged(case)
     procedure = next(iter((await engine.procedures()).values()))
-    specs = engine._specs or {}  # pyright: ignore
+    specs = engine._library.specs or {}  # pyright: ignore
     book = Book(compile_procedure(procedure, specs))
     blobs = {}
     for event in events:
@@ -110,7 +110,7 @@ async def test_after_a_restart_no_prefix_decides_a_blind_second_write(
 ) -> None:
     events, _, engine = await logged(case)
     procedure = next(iter((await engine.procedures()).values()))
-    book = Book(compile_procedure(procedure, engine._specs or {}))  # pyright: ignore
+    book = Book(compile_procedure(procedure, engine._library.specs or {}))  # pyright: ignore
     prefix = events[: max(1, int(cut * len(events)))]
     state = fold_all(prefix)
     if state.outcome is not None:

@@ -36,6 +36,8 @@ VERBS: dict[str, Text] = {
     "cancel": Text("end a run, also one that is being driven", "取消运行，包括正在执行的运行"),
     "approve": Text("give leave for a call that waits for it", "批准一个等待批准的调用"),
     "deny": Text("refuse a call that waits for leave", "拒绝一个等待批准的调用"),
+    "signal": Text("tell a run that an event has happened", "通知运行某个事件已发生"),
+    "wake": Text("go on with the runs whose time has come", "继续已到时间的运行"),
     "approvals": Text("list the calls that wait for leave", "列出等待批准的调用"),
     "runs": Text("list the runs", "列出运行"),
     "trace": Text("show what happened in a run", "显示一次运行的经过"),

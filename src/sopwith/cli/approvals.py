@@ -31,6 +31,7 @@ _ANYBODY = Text("who may: anybody", "可批准者：任何人")
 _ROLES = Text("who may: {}", "可批准者：{}")
 _COUNT = Text("{} different people", "需 {} 位不同的人")
 _GIVEN = Text("approved so far by {}", "已批准：{}")
+_TASK = Text("called by run {}", "由运行 {} 调用")
 _NOT = Text("not {}", "{} 除外")
 
 
@@ -65,7 +66,8 @@ def _print(shown: Terminal, each: Waiting) -> None:
     if each.until is not None:
         until = _EXPIRED if _expired(each) else _UNTIL
         times.append(shown.text(until).format(local_time(each.until)))
-    shown.out(f"{each.run}  {each.procedure}  {each.step}  {', '.join(times)}")
+    of = "" if each.task == each.run else f"  {shown.text(_TASK).format(each.task)}"
+    shown.out(f"{each.run}  {each.procedure}  {each.step}  {', '.join(times)}{of}")
     tool = each.tool if each.calls == 1 else f"{each.tool} × {each.calls:,}"
     shown.out("    " + cut(f"{tool} {as_text(dict(each.arguments))}", CELLS - 4))
     shown.out(f"    {shown.text(_RULE).format(each.rule)}  · {who_may(shown, each)}")

@@ -13,7 +13,7 @@ from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, By, Data, Lang, PolicyFile, RunId, new_verb
 from sopwith.cli.project import Options
 from sopwith.cli.resume import project_again
-from sopwith.cli.session import acting
+from sopwith.cli.session import acting, reason
 from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import terminal
 from sopwith.errors import Text
@@ -46,7 +46,7 @@ def cancel(
     shown = terminal(context)
     settings = load_settings(Path.cwd(), {"data": data})
     options = Options(data=settings.data, policy=policy)
-    done = asyncio.run(_cancel(options, run, acting(by), why))
+    done = asyncio.run(_cancel(options, run, acting(by), reason(why)))
     packet = done.outcome.packet if done.outcome is not None else None
     left = packet.open if packet is not None else ()
     if as_json:
@@ -65,7 +65,7 @@ async def _cancel(options: Options, wanted: str, by: str, why: str | None) -> Ru
     log = open_log(data)
     try:
         run = await find_run(log, wanted)
-        project = project_again(options, run)
+        project = project_again(options, (await log.read(run))[0].task)
         guards, heads = guards_of(project), heads_of(project.settings)
         vault = SqliteVault(data / VAULT)
     except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 
 from sopwith.cli.connection import read_policy
 from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.library import files_of
 from sopwith.cli.options import AsJson, Lang, Mcp, PolicyFile, Tools, new_verb
 from sopwith.cli.project import Options, Project, find_project
 from sopwith.cli.terminal import Terminal, diagnostics_of, terminal
@@ -63,15 +65,16 @@ async def _check(shown: Terminal, file: Path, options: Options, seen: set[Path])
     project = find_project(file, options)
     if not project.tools and project.mcp is None:
         shown.say(shown.text(_NO_TOOLS).format(file))
-        return [*_procedure(file, None), *_policy(project, None, seen)]
+        return [*_procedure(project, file, None), *_policy(project, None, seen)]
     async with open_tools(project) as catalogue:
         specs = await catalogue.specs()
-        return [*_procedure(file, specs), *_policy(project, specs, seen)]
+        return [*_procedure(project, file, specs), *_policy(project, specs, seen)]
 
 
-def _procedure(file: Path, specs: Mapping[str, ToolSpec] | None) -> list[Diagnostic]:
+def _procedure(project: Project, file: Path, specs: Mapping[str, ToolSpec] | None) -> list[Diagnostic]:
     try:
-        return check(read(file), specs)
+        document = read(file)
+        return check(document, specs, files_of(project).library(document), time.time_ns() // 1000)
     except ProcedureError as error:
         return diagnostics_of(error)
 

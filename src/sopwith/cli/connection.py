@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from sopwith.cli.library import files_of
 from sopwith.cli.project import LOCAL, WHERE, Project
 from sopwith.cli.script import model_of
 from sopwith.cli.settings import Settings
@@ -177,10 +178,12 @@ def read_policy(path: Path) -> tuple[Policy, PolicyFile]:
 
 @dataclass(slots=True)
 class Connection:
-    """An engine for one procedure. `machine` is that procedure, compiled; `model` is None where none is needed."""
+    """An engine for one procedure. `machine` is that procedure, compiled, and `family` those that it may call, or that
+    have called it; `model` is None where none is needed."""
 
     engine: Engine
     machine: Machine
+    family: Sequence[Machine]
     model: Model | None
     log: SqliteLog
     vault: SqliteVault
@@ -206,22 +209,26 @@ async def open_for(
     catalogue = _catalogue(project)
     try:
         specs = await catalogue.specs()
-        refuse_broken(document, specs)
+        files = files_of(project)
+        called = list(files.callees(document).values())
+        for each in (document, *called):
+            refuse_broken(each, specs, files.library(each))
         _allowed(project, specs)
         machine = compile_procedure(document.procedure, specs, grip)
-        return await _connect(project, guards, document, machine, catalogue, given)
+        others = [compile_procedure(each.procedure, specs) for each in called]
+        return await _connect(project, guards, [document, *called], machine, others, catalogue, given)
     except BaseException:
         await catalogue.close()
         raise
 
 
 async def open_again(
-    project: Project, guards: Guards, machine: Machine, given: Collection[str]
+    project: Project, guards: Guards, machine: Machine, others: Sequence[Machine], given: Collection[str]
 ) -> Connection:
-    """What a run that was started earlier needs to go on: it is pinned to `machine`."""
+    """What a run that was started earlier needs to go on: it is pinned to `machine`, and its family to `others`."""
     catalogue = _catalogue(project)
     try:
-        return await _connect(project, guards, machine.procedure, machine, catalogue, given)
+        return await _connect(project, guards, [], machine, others, catalogue, given)
     except BaseException:
         await catalogue.close()
         raise
@@ -230,14 +237,16 @@ async def open_again(
 async def _connect(
     project: Project,
     guards: Guards,
-    procedure: Procedure | Document,
+    documents: Sequence[Document],
     machine: Machine,
+    others: Sequence[Machine],
     catalogue: Catalogue,
     given: Collection[str],
 ) -> Connection:
     heads = heads_of(project.settings)
     prices = Prices() if project.prices is None else Prices.read(project.prices)
-    model, named = _models(project) if needs_model(machine, given) else (None, {})
+    asks = needs_model(machine, given) or any(needs_model(each, each.procedure.inputs) for each in others)
+    model, named = _models(project) if asks else (None, {})
     data = project.settings.data
     log = open_log(data, make=True)
     try:
@@ -247,7 +256,7 @@ async def _connect(
         await log.close()
         raise
     engine = Engine(
-        procedure,
+        documents,
         catalogue.sources,
         model,
         log=log,
@@ -262,7 +271,7 @@ async def _connect(
         models=named,
         profiles=project.settings.profiles,
     )
-    return Connection(engine, machine, model, log, vault, tuple(named.values()))
+    return Connection(engine, machine, others, model, log, vault, tuple(named.values()))
 
 
 def _models(project: Project) -> tuple[Model, dict[str, Model]]:
@@ -282,10 +291,12 @@ def _catalogue(project: Project) -> Catalogue:
     return Catalogue([FunctionSource(functions), *servers])
 
 
-def refuse_broken(document: Document, specs: Mapping[str, ToolSpec]) -> None:
-    """Raise `ProcedureError` where a procedure does not pass its checks with these tools."""
+def refuse_broken(
+    document: Document, specs: Mapping[str, ToolSpec], library: Mapping[str, Procedure] | None = None
+) -> None:
+    """Raise `ProcedureError` where a procedure does not pass its checks with these tools, and what it may call."""
     file = document.file
-    errors = [d for d in check(document, specs) if d.severity is Severity.ERROR]
+    errors = [d for d in check(document, specs, library) if d.severity is Severity.ERROR]
     if errors:
         raise ProcedureError(
             Text(f"{file} does not pass its checks", f"{file} 未通过检查"),
@@ -315,6 +326,19 @@ def needs_model(machine: Machine, given: Collection[str]) -> bool:
 async def pinned(log: Log, events: Sequence[Event]) -> Machine:
     """The machine that a run is pinned to, from its first event and the blobs beside it."""
     return (await pinned_book(log, events[0].body)).machine
+
+
+async def pinned_family(log: Log, events: Sequence[Event]) -> list[Machine]:
+    """The machines of the other runs of a family: of what its first run follows, and of all that may be called."""
+    started = events[0].body
+    root = started if started.parent is None else (await log.read(events[0].task))[0].body
+    own = {started.procedure_id}
+    versions = {root.procedure_id: root.procedure, **root.children}
+    return [
+        (await pinned_book(log, root.model_copy(update={"procedure": version, "grip": None}))).machine
+        for name, version in versions.items()
+        if name not in own
+    ]
 
 
 async def find_run(log: Log, wanted: str | None) -> str:

@@ -49,8 +49,11 @@ from sopwith.ir.event import (
     ValueStored,
     event_json,
 )
+from sopwith.ir.message import MessageReceived, MessageSent
+from sopwith.ir.pause import SignalSent, WaitBegan, WaitEnded
 from sopwith.ir.place import item_of
 from sopwith.ir.value import Json
+from sopwith.lang.moment import write_time
 from sopwith.run.preview import as_text
 
 CELLS = 120
@@ -78,6 +81,9 @@ _WORDS: Mapping[str, Text] = {
     "failed": Text("failed", "失败"),
     "next": Text("next", "下一步"),
     "list": Text("list", "列表"),
+    "sent": Text("called", "调用流程"),
+    "waits": Text("waits", "等待"),
+    "waited": Text("came", "等到"),
 }
 _ITEMS = Text("{} items", "{} 项")
 _FAILED = Text("{} failed", "{} 项失败")
@@ -87,6 +93,7 @@ _NOT_HAPPENED = Text("{} has not acted", "{} 未执行")
 _STILL_UNKNOWN = Text("{}: still unknown whether it has acted", "{}：仍无法确定是否已执行")
 _STUBBED = Text("made up, not called (dry run)", "虚构的结果，未调用（试运行）")
 _OVERRULED = Text("overruled: {}", "已覆盖模型的取值：{}")
+_PAST = Text("had passed already", "早已过去")
 _TOKENS = Text("{} read, {} cached, {} written, {} ms", "读入 {}，缓存 {}，生成 {}，{} 毫秒")
 
 
@@ -239,6 +246,31 @@ def _ended(body: ItemsEnded, language: str) -> _Said:
     return "value", f"{body.name} = {_value(body.value, body.size)}{failed}"
 
 
+def _sent(body: MessageSent, language: str) -> _Said:
+    return "sent", f"{body.procedure_id} {as_text(body.payload)}  · {body.receiver}"
+
+
+def _came_back(body: MessageReceived, language: str) -> _Said:
+    if body.error is not None:
+        return "error", f"{body.error.code}: {body.error.message}  · {body.sender}"
+    value = "" if body.name is None else f"{body.name} = {_value(body.value, body.size)}  · "
+    return "result", f"{value}{body.sender}"
+
+
+def _waits(body: WaitBegan, language: str) -> _Said:
+    until = body.until if body.event is None else body.deadline
+    times = [] if until is None else [write_time(until)]
+    return "waits", "  · ".join(
+        [*filter(None, [body.event]), *times, *([_PAST.in_(language)] if body.past else [])]
+    )
+
+
+def _waited(body: WaitEnded, language: str) -> _Said:
+    value = "" if body.name is None else f": {body.name} = {_value(body.value, body.size)}"
+    who = "" if body.who is None else f"  ({body.who})"
+    return "waited", f"{body.by}{value}{who}"
+
+
 def _silent(body: Body, language: str) -> _Said:
     """What the line of a step, or the head of a trace, says already."""
 
@@ -259,6 +291,11 @@ SAYS: Mapping[type[Body], Callable[[Any, str], _Said]] = {
     RunHandedBack: _back,
     RunSuspended: _silent,
     RunFinished: _silent,
+    MessageSent: _sent,
+    MessageReceived: _came_back,
+    WaitBegan: _waits,
+    WaitEnded: _waited,
+    SignalSent: _silent,
     FeedbackGiven: _silent,
     BudgetReserved: _silent,
     BudgetSettled: _silent,

@@ -38,10 +38,14 @@ MEANINGS = MappingProxyType(
         ExitCode.ESCALATED: Text("the run was handed to a person", "运行已转交人工"),
         ExitCode.DENIED: Text("a rule denied the request or a call", "规则拒绝了请求或调用"),
         ExitCode.EXHAUSTED: Text("a budget or a time limit was reached", "达到预算或时间上限"),
-        ExitCode.SUSPENDED: Text("the run waits for an answer", "运行在等待回答"),
+        ExitCode.SUSPENDED: Text(
+            "the run waits: for an answer, a time, an event or a run that it has called",
+            "运行在等待：回答、时间、事件，或其调用的运行",
+        ),
         ExitCode.DAMAGED: Text("the event log is damaged, or was changed", "事件日志已损坏或被改动"),
         ExitCode.INTERRUPTED: Text(
-            "interrupted; `sopwith resume` goes on", "被中断；可用 sopwith resume 继续"
+            "interrupted, and `sopwith resume` goes on; or the run was cancelled",
+            "被中断，可用 sopwith resume 继续；或运行已被取消",
         ),
     }
 )

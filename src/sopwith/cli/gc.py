@@ -23,6 +23,7 @@ from sopwith.errors import LogDamaged, Text, UserError
 from sopwith.guard.vault import SqliteVault
 from sopwith.ir.duration import read_duration
 from sopwith.log.collect import Collectable, Collected, collect, collectable
+from sopwith.log.port import is_listed
 
 verb = new_verb()
 
@@ -119,6 +120,7 @@ def _remove(settings: Settings, found: Collectable, now: int) -> tuple[Collected
 
 def _report(shown: Terminal, found: Collectable, done: Collected | None, entries: int) -> None:
     suspect = sorted({finding.run for finding in found.suspect})
+    runs = [old for old in found.runs if is_listed(old.run.run, accounts=False)]
     if shown.json:
         shown.document(
             {
@@ -129,14 +131,14 @@ def _report(shown: Terminal, found: Collectable, done: Collected | None, entries
                         "events": old.events,
                         "last_at": old.last_at,
                     }
-                    for old in found.runs
+                    for old in runs
                 ],
                 "suspect": suspect,
                 "removed": None if done is None else {**asdict(done), "vault": entries},
             }
         )
         return
-    rows = [[o.run.run, o.run.procedure_id, o.run.status, local_time(o.last_at)] for o in found.runs]
+    rows = [[o.run.run, o.run.procedure_id, o.run.status, local_time(o.last_at)] for o in runs]
     if rows:
         for line in table([[shown.text(head) for head in _HEADS], *rows]):
             shown.out(line)

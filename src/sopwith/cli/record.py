@@ -49,11 +49,14 @@ from sopwith.ir.event import (
     TimeoutPassed,
     ValueStored,
 )
+from sopwith.ir.message import MessageReceived, MessageSent
+from sopwith.ir.pause import SignalSent, WaitBegan, WaitEnded
 from sopwith.ir.place import item_of, step_id
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.tool import Effect
 from sopwith.ir.usage import Usage
 from sopwith.ir.value import Json
+from sopwith.lang.moment import write_time
 from sopwith.run.preview import as_text
 
 VALUE_CELLS = 40
@@ -82,6 +85,9 @@ _NO_ANSWER = Text("started, no answer", "已开始，没有应答")
 _DONE = Text("has acted", "已执行")
 _NOT_DONE = Text("has not acted", "未执行")
 _TAKEN = Text("taken over by {}", "由 {} 接管")
+_CALLS = Text("calls {}, run {}", "调用 {}，运行 {}")
+_WAITS = Text("waits for {}", "等待 {}")
+_CAME = Text("the time has come", "时间已到")
 _SET = Text("{} set by {}", "{} 由 {} 设置")
 
 
@@ -366,6 +372,33 @@ def _back(record: Record, event: Event, body: RunHandedBack, language: str) -> N
     record.add(f"→ {body.to}")
 
 
+def _sent(record: Record, event: Event, body: MessageSent, language: str) -> None:
+    record.tool = body.procedure_id
+    record.asked = _CALLS.in_(language).format(body.procedure_id, body.receiver)
+
+
+def _came_back(record: Record, event: Event, body: MessageReceived, language: str) -> None:
+    _woken(record, event, body, language)
+    record.asked = ""
+    record.usage += body.usage
+    if body.error is None:
+        record.good = True  # an earlier attempt may have failed
+    record.add(
+        f"{record.tool} {'✓' if body.error is None else f'✗ {body.error.code}'}", good=body.error is None
+    )
+
+
+def _waits(record: Record, event: Event, body: WaitBegan, language: str) -> None:
+    record.asked = _WAITS.in_(language).format(body.event or write_time(body.until or event.at))
+
+
+def _waited(record: Record, event: Event, body: WaitEnded, language: str) -> None:
+    _woken(record, event, body, language)
+    record.asked = ""
+    told = {"event": f"{body.event} ✓", "timeout": f"{body.event} ✗ timeout"}
+    record.add(told.get(body.by, _CAME.in_(language)), good=body.by != "timeout")
+
+
 def _nothing(record: Record, event: Event, body: object, language: str) -> None:
     pass
 
@@ -389,6 +422,11 @@ ACTS: Mapping[type[Body], Callable[[Record, Event, Any, str], None]] = {
     RunFinished: _nothing,
     ItemsBegan: _began,
     ItemsEnded: _nothing,
+    MessageSent: _sent,
+    MessageReceived: _came_back,
+    WaitBegan: _waits,
+    WaitEnded: _waited,
+    SignalSent: _nothing,
     FeedbackGiven: _nothing,
     BudgetReserved: _nothing,
     BudgetSettled: _nothing,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from sopwith.cli.connection import find_run, guards_of, open_again, open_log, pinned
+from sopwith.cli.connection import find_run, guards_of, open_again, open_log, pinned, pinned_family
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import (
     Answers,
@@ -36,6 +37,7 @@ from sopwith.cli.terminal import terminal
 from sopwith.errors import Text, UserError
 from sopwith.ir.event import Event
 from sopwith.lang.machine import Machine
+from sopwith.run.due import next_time
 from sopwith.run.engine import Engine
 from sopwith.run.fold import fold_all
 from sopwith.run.operator import TAKEN_FROM
@@ -71,7 +73,8 @@ def resume(
 
 
 async def _resume(engine: Engine, session: Session, state: State, events: list[Event]) -> Run:
-    if not _asks(state):
+    at = next_time(state)
+    if not _asks(state) or (not session.answers and at is not None and at <= time.time_ns() // 1000):
         return await engine.resume(session.run_id, by=session.who)
     if not session.answers:
         # Nothing to go on with yet: the question is put again.
@@ -105,27 +108,37 @@ def take_up(
     session = Session(terminal(context), asyncio.Runner(), list(answers), lines, by, reveal)
     session.shown_data = unusual(settings.data)
     with session.runner:
-        name, events, machine = session.runner.run(_find(settings.data, run))
-        session.run_id = name
+        found = session.runner.run(_find(settings.data, run))
+        session.run_id = found.run
         session.began = True
         if not ended:
-            _refuse_ended(fold_all(events))
-        return _go_on(session, project_again(options, name), events, machine, act)
+            _refuse_ended(fold_all(found.events))
+        return _go_on(session, project_again(options, found.events[0].task), found, act)
 
 
-async def _find(data: Path, wanted: str) -> tuple[str, list[Event], Machine]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A stored run: what it is pinned to, and its family."""
+
+    run: str
+    events: list[Event]
+    machine: Machine
+    others: list[Machine]
+
+
+async def _find(data: Path, wanted: str) -> Found:
     log = open_log(data)
     try:
         name = await find_run(log, wanted)
         events = list(await log.read(name))
-        return name, events, await pinned(log, events)
+        return Found(name, events, await pinned(log, events), await pinned_family(log, events))
     finally:
         await log.close()
 
 
-def project_again(options: Options, run: str) -> Project:
-    """The files that the run was started with, where the command line names no others."""
-    noted: dict[str, Any] = remembered(options.data or Path(), run)
+def project_again(options: Options, task: str) -> Project:
+    """The files that the first run of a family was started with, where the command line names no others."""
+    noted: dict[str, Any] = remembered(options.data or Path(), task)
     given = options.given()
     for name in ("tools", "mcp", "policy", "prices", "model"):
         if given[name] is None:
@@ -155,17 +168,17 @@ def _refuse_ended(state: State) -> None:
     raise UserError(Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}"), hint)
 
 
-def _go_on(session: Session, project: Project, events: list[Event], machine: Machine, act: Act) -> ExitCode:
-    state = fold_all(events)
-    session.earlier = events
+def _go_on(session: Session, project: Project, found: Found, act: Act) -> ExitCode:
+    state = fold_all(found.events)
+    session.earlier = found.events
     guards = guards_of(project)
     session.terminal.secrets = guards.redact.secret_rules()
     connection = session.runner.run(
-        open_again(project, guards, machine, state.inputs if state.bound else state.given)
+        open_again(project, guards, found.machine, found.others, state.inputs if state.bound else state.given)
     )
 
     async def begin() -> Run:
-        return await act(connection.engine, session, state, events)
+        return await act(connection.engine, session, state, found.events)
 
     return session.drive(connection, session.terminal.language, begin)
 

@@ -153,6 +153,7 @@ def start(session: Session, project: Project, document: Document, asked: Asked) 
         async def begin() -> Run:
             return await connection.engine.run(
                 asked.request,
+                procedure=document.procedure.id,
                 principal=Principal(id=settings.principal, roles=settings.roles),
                 inputs=asked.inputs,
                 grip=asked.grip,

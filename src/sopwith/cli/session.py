@@ -18,9 +18,11 @@ from sopwith.cli.exit_code import ExitCode, of_status
 from sopwith.cli.money import dollars
 from sopwith.cli.progress import Progress
 from sopwith.cli.terminal import Terminal
+from sopwith.cli.waits import chain, deepest, highest, how_to_go_on, waits_json
 from sopwith.errors import SopwithError, Text, UserError
 from sopwith.ir.event import CallJudged, Event, HumanAnswered, HumanAsked, Outcome, event_json
 from sopwith.ir.value import Json
+from sopwith.lang.machine import Machine
 from sopwith.models.local import LocalModel
 from sopwith.run.operator import TAKEN_FROM
 from sopwith.run.run import Run
@@ -55,6 +57,7 @@ _TAKEN = Text(
     "运行由 {} 接管；交还：sopwith takeover {} --to 步骤{}",
 )
 _STOPPED = Text("interrupted; go on with: sopwith resume {}{}", "已中断；继续运行：sopwith resume {}{}")
+_OF = Text("  ↳ {} (run {})", "  ↳ {}（运行 {}）")
 _NOTHING = Text("interrupted before the run began", "在运行开始之前被中断")
 _ENDS = {
     "completed": Text("completed", "已完成"),
@@ -85,6 +88,9 @@ class Session:
     run_id: str = ""
     began: bool = False
     progress: Progress | None = None
+    others: dict[str, Progress] = field(default_factory=dict[str, Progress])
+    """What is shown of the other runs of the family, by run."""
+    machines: Sequence[Machine] = ()
     earlier: Sequence[Event] = ()
     """What the log holds of a run that is taken up again."""
 
@@ -110,15 +116,20 @@ class Session:
                 loads=isinstance(connection.model, LocalModel),
             )
             self.progress.take_up(self.earlier)
+            self.machines = (connection.machine, *connection.family)
             connection.engine.subscribe(self._see)
-            run = self.runner.run(start())
-            while run.outcome is None and run.state.taken_by is None:
-                answer = self._answer(run)
+            run = highest(self.runner.run(start()))
+            asking = deepest(run)
+            while asking.outcome is None and asking.question is not None and asking.state.taken_by is None:
+                answer = self._answer(asking)
                 if answer is None:
                     break
-                resumed = connection.engine.resume(run.id, answer=answer[0], answered=True, by=self.who)
-                run = self.runner.run(resumed)
-            return self._report(run, connection)
+                resumed = connection.engine.resume(asking.id, answer=answer[0], answered=True, by=self.who)
+                went = self.runner.run(resumed)
+                if went.id == run.id or went.called_by is not None:
+                    run = highest(went)
+                asking = deepest(highest(went))
+            return self._report(run, connection, asking)
         except KeyboardInterrupt:
             self._still()
             said = _STOPPED if self.began else _NOTHING
@@ -138,43 +149,61 @@ class Session:
             self.runner.run(connection.close())
 
     def _still(self) -> None:
-        if self.progress is not None:
-            self.progress.still()
+        for shown in (*filter(None, [self.progress]), *self.others.values()):
+            shown.still()
 
     def _see(self, event: Event, state: State) -> None:
         self.began = True
-        self.run_id = event.run
         if self.lines:
             live = event_json(event)
             del live["hash"]  # known when it is stored
             self.terminal.line(json.dumps(live, ensure_ascii=False))
-        elif self.progress is not None:
+        elif self.progress is not None and event.run == self.run_id:
             self.progress(event, state)
+        else:
+            self._see_other(event, state)
+
+    def _see_other(self, event: Event, state: State) -> None:
+        """An event of a run of the same family: its steps are shown as those of the run itself, below a line of its
+        own."""
+        shown = self.others.get(event.run)
+        if shown is None:
+            machine = next((m for m in self.machines if m.procedure.id == state.procedure_id), None)
+            if machine is None:
+                return
+            self._still()
+            self.terminal.say(
+                self.terminal.text(_OF).format(machine.procedure.name or state.procedure_id, event.run)
+            )
+            shown = Progress(self.terminal, machine.procedure, machine.numbers, state.language, loads=False)
+            self.others[event.run] = shown
+        shown(event, state)
 
     def _answer(self, run: Run) -> tuple[Json] | None:
         """The next answer: given on the command line, or typed by whoever sits here. None: nobody answers."""
         asked = question(run.events)
         schema = asked.answer_schema or {}
         if self.answers:
-            return (self.given_answer(schema),)
+            return (self.given_answer(schema, run.id),)
         if not self.terminal.asks or self.lines or self.terminal.json:
             return None
         with suppress(EOFError):
             return (ask_at(self.terminal, self._question(run), schema),)
         return None
 
-    def given_answer(self, schema: Mapping[str, Json]) -> Json:
+    def given_answer(self, schema: Mapping[str, Json], run: str | None = None) -> Json:
         """The next answer of the command line. Raises `UserError` that says how to answer this run instead."""
         try:
             return read_answer(self.answers.pop(0), schema)
         except UserError as error:
-            raise UserError(error.message, Text(*self._how_to_answer(schema)), error.code) from error
+            hint = Text(*self._how_to_answer(schema, run or self.run_id))
+            raise UserError(error.message, hint, error.code) from error
 
-    def _how_to_answer(self, schema: Mapping[str, Json]) -> tuple[str, str]:
+    def _how_to_answer(self, schema: Mapping[str, Json], run: str) -> tuple[str, str]:
         wanted = expected(schema)
         return (
-            _ANSWER_WITH.en.format(wanted.en, self.run_id, self._data_option()),
-            _ANSWER_WITH.zh.format(wanted.zh, self.run_id, self._data_option()),
+            _ANSWER_WITH.en.format(wanted.en, run, self._data_option()),
+            _ANSWER_WITH.zh.format(wanted.zh, run, self._data_option()),
         )
 
     def _question(self, run: Run) -> str:
@@ -183,22 +212,28 @@ class Session:
     def _outcome(self, run: Run) -> Outcome | None:
         return run.outcome if self.reveal else run.state.outcome
 
-    def _report(self, run: Run, connection: Connection) -> ExitCode:
+    def _report(self, run: Run, connection: Connection, asking: Run) -> ExitCode:
         if self.terminal.json:
-            self.terminal.document(self._document(run, connection.machine.numbers))
+            self.terminal.document(self._document(run, connection.machine.numbers, asking))
         elif not self.lines and (outcome := self._outcome(run)) is not None:
             self._print_outcome(outcome, run.state.dry_run)
         elif not self.lines:
-            self._say_how_to_answer(run)
+            for line in chain(run):
+                self.terminal.say(line)
+            self._say_how_to_go_on(asking)
         cost = f" · {dollars(run.state.money)}" if run.state.money else ""
         self.terminal.say(self.terminal.text(_LOOK).format(run.id, cost, run.id, self._data_option()))
         return of_status(run.status)
 
-    def _say_how_to_answer(self, run: Run) -> None:
-        """The question that stays open, who may answer it, and how."""
+    def _say_how_to_go_on(self, run: Run) -> None:
+        """What is waited for: the question that stays open, who may answer it, and how; a time, or an event."""
         if run.state.taken_by is not None:
             text = self.terminal.text(_TAKEN)
             self.terminal.say("\n" + text.format(run.state.taken_by, run.id, self._data_option()))
+            return
+        if run.question is None:
+            for line in how_to_go_on(run, self._data_option()):
+                self.terminal.say(line)
             return
         asked, waits = question(run.events), waiting_of(run.events)
         told = (e.body for e in reversed(run.events) if isinstance(e.body, CallJudged | HumanAnswered))
@@ -207,15 +242,15 @@ class Session:
             self.terminal.say("\n" + self.terminal.text(_VOID[last.void]))
         self.terminal.say("\n" + self.terminal.text(_WAITS).format(self._question(run)))
         if waits is None:
-            self.terminal.say(Text(*self._how_to_answer(asked.answer_schema or {})))
+            self.terminal.say(Text(*self._how_to_answer(asked.answer_schema or {}, run.id)))
             return
         self.terminal.say(who_may(self.terminal, waits))
         self.terminal.say(self.terminal.text(_APPROVE_WITH).format(run.id, self._data_option()))
 
-    def _document(self, run: Run, numbers: Any) -> dict[str, Any]:
+    def _document(self, run: Run, numbers: Any, asking: Run) -> dict[str, Any]:
         """A run as the one document of `--json`."""
         state = run.state
-        asked = question(run.events) if run.question is not None else None
+        asked = question(asking.events) if asking.question is not None else None
         outcome = self._outcome(run)
         return {
             "run": run.id,
@@ -228,7 +263,13 @@ class Session:
             ],
             "question": None
             if asked is None
-            else {"what": asked.what, "text": self._question(run), "schema": asked.answer_schema},
+            else {
+                "run": asking.id,
+                "what": asked.what,
+                "text": self._question(asking),
+                "schema": asked.answer_schema,
+            },
+            "waits": waits_json(run),
             "outcome": None if outcome is None else outcome.model_dump(mode="json"),
             "usage": state.usage.model_dump(mode="json"),
             "seconds": round((state.at - state.started_at - state.waited) / 1e6, 3),
@@ -262,6 +303,15 @@ def acting(by: str | None) -> str:
         return user()
     return said(
         "--by", by, Text("give the name of whoever acts, or leave --by out", "请写明操作者，或去掉 --by")
+    )
+
+
+def reason(why: str | None) -> str | None:
+    """Why something is done, where that is said. Raises `UserError` for a reason that is empty."""
+    return (
+        None
+        if why is None
+        else said("--why", why, Text("say why, or leave it out", "请说明理由，或去掉该选项"))
     )
 
 

@@ -73,6 +73,9 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             "path", Text("the folder of the event log, vault and key", "事件日志、保险库与密钥所在目录")
         ),
         "tools": Setting("paths", Text("Python files with tools", "含工具的 Python 文件")),
+        "procedures": Setting(
+            "paths", Text("files and folders of procedures that may be called", "可被调用的流程文件与目录")
+        ),
         "mcp": Setting("path", Text("a file with MCP servers", "MCP 服务器配置文件")),
         "policy": Setting("path", Text("the file with the policy", "策略文件")),
         "heads": Setting("place", Text("a file or URL for signed chain heads", "写入签名链头的文件或 URL")),
@@ -112,6 +115,7 @@ class Settings:
     profiles: Profiles
     data: Path
     tools: tuple[Path, ...] | None
+    procedures: tuple[Path, ...]
     mcp: Path | None
     policy: Path | None
     heads: Path | str | None
@@ -146,6 +150,7 @@ def load_settings(
         profiles=Profiles(values.get("profiles"), found.get("profiles", "") + ": profiles"),
         data=values.get("data", Path(".sopwith")),
         tools=values.get("tools"),
+        procedures=values.get("procedures", ()),
         mcp=values.get("mcp"),
         policy=values.get("policy"),
         heads=values.get("heads"),

@@ -24,7 +24,7 @@ from sopwith.cli.options import (
 from sopwith.cli.pairs import read_known, read_pairs
 from sopwith.cli.project import Options
 from sopwith.cli.resume import take_up
-from sopwith.cli.session import Session
+from sopwith.cli.session import Session, reason
 from sopwith.ir.event import Event
 from sopwith.run.engine import Engine
 from sopwith.run.run import Run
@@ -72,11 +72,11 @@ def takeover(
     接管一个已转交人工的运行；加 --to 则交还到某个步骤继续执行。
     """
     known = read_known(happened or [])
-    given = read_pairs(values or [])
+    given, said_why = read_pairs(values or []), reason(why)
 
     async def act(engine: Engine, session: Session, state: State, events: list[Event]) -> Run:
         return await engine.take_over(
-            session.run_id, by=session.who, to=to, values=given, happened=known, again=again, why=why
+            session.run_id, by=session.who, to=to, values=given, happened=known, again=again, why=said_why
         )
 
     options = Options(model, data, tools or None, mcp, policy, prices)

@@ -71,6 +71,21 @@ def hold_to(
         )
 
 
+def joint(one: Terms, other: Terms) -> Terms | None:
+    """The terms that meet both; None where each names roles and they have none in common."""
+    roles = one.roles or other.roles
+    if one.roles and other.roles:
+        roles = tuple(role for role in one.roles if role in other.roles)
+        if not roles:
+            return None
+    return Terms(
+        roles=roles,
+        count=max(one.count, other.count),
+        four_eyes=one.four_eyes or other.four_eyes,
+        expires=min((e for e in (one.expires, other.expires) if e is not None), default=None),
+    )
+
+
 def may_still(policy: Policy, terms: Terms, name: str) -> bool:
     """Whether leave that was given under `name` counts under the policy in force: it knows the name, with a role."""
     known = not policy.people or name in policy.people

@@ -31,6 +31,7 @@ from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json
 
 _PLACEHOLDER = re.compile(r"<[a-z][a-z_]{0,19}:[0-9]{1,12}>")
+_LEARNED = re.compile(r"<(?:name|password):[0-9]{1,12}>")
 _SHORT = 64
 _MOST = 4096
 _ROUNDS = 8
@@ -129,6 +130,26 @@ class Redactor:
         erased: a tool is never given one as a value.
         """
         return self._revealed(value) if _may_hold_placeholders(value) else value
+
+    def hidden(self, value: Json) -> list[str]:
+        """What those placeholders in `value` stand for that no pattern finds again, for another run to learn."""
+        found: list[str] = []
+        self._collect(value, found)
+        return found
+
+    def _collect(self, value: Json, found: list[str]) -> None:
+        if isinstance(value, str):
+            for match in _LEARNED.finditer(value) if "<" in value else ():
+                true = self._look_up(match[0])
+                if true is not None and not isinstance(true, bool):
+                    found.append(str(true).removesuffix(".0"))
+        elif isinstance(value, dict):
+            for key, item in cast("dict[str, Json]", value).items():
+                self._collect(key, found)
+                self._collect(item, found)
+        elif isinstance(value, list | tuple):
+            for item in cast("list[Json]", value):
+                self._collect(item, found)
 
     def keyed_hash(self, data: bytes) -> str:
         """As `Vault.keyed_hash`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -21,6 +21,13 @@ def _seconds(value: object) -> float:
 def listed(value: object) -> object:
     """A text alone as a list of one; anything else as it is."""
     return [value] if isinstance(value, str) else value
+
+
+def terms_of(value: object) -> object:
+    """The terms that a procedure writes as a role, or a list of them; anything else as it is."""
+    if isinstance(value, str):
+        return {"roles": [value]}
+    return {"roles": cast("object", value)} if isinstance(value, list | tuple) else value
 
 
 class Terms(BaseModel):

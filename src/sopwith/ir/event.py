@@ -18,7 +18,9 @@ from sopwith.ir.account import BudgetReserved, BudgetSettled
 from sopwith.ir.approval import Terms
 from sopwith.ir.body import BLOB, Blob, Body
 from sopwith.ir.items import ItemsBegan, ItemsEnded
+from sopwith.ir.message import MessageReceived, MessageSent
 from sopwith.ir.outcome import Outcome
+from sopwith.ir.pause import SignalSent, WaitBegan, WaitEnded
 from sopwith.ir.person import (
     CancelAsked,
     FeedbackGiven,
@@ -66,7 +68,9 @@ class RunStarted(Body):
     the decision types. In a `dry_run` no write reaches a tool, ever. `budget` limits the run,
     `step_budgets` the steps that are named and `step_budget` all others; `account` is where the run has reserved its
     budget, where its principal has one, and `cut` names the limits that are what the principal had left. `model` is the
-    default model, and `models` are those of roles and names."""
+    default model, and `models` are those of roles and names. `children` are the procedures that it may call, by id,
+    with those that they call. A child run has a `parent` and the step instance that calls; it is `depth` calls below
+    the run of its task, and waited for until `deadline` (µs since 1970)."""
 
     kind: Literal["run.started"] = "run.started"
     version: int = VERSION
@@ -90,6 +94,11 @@ class RunStarted(Body):
     account: str | None = None
     cut: tuple[str, ...] = ()
     models: dict[str, str] = Field(default_factory=dict)
+    children: dict[str, Blob] = Field(default_factory=dict)
+    parent: str | None = None
+    parent_step: str | None = None
+    depth: int = 0
+    deadline: int | None = None
 
 
 class PhaseEntered(Body):
@@ -337,10 +346,10 @@ class LeaseTaken(Body):
 
 
 class RunSuspended(Body):
-    """The run waits for a person, a time or an event; no driver is needed and the clock stands still."""
+    """The run waits for a person, a time, an event or a child run; no driver is needed and the clock stands still."""
 
     kind: Literal["run.suspended"] = "run.suspended"
-    waiting_for: Literal["human", "time", "event"] = "human"
+    waiting_for: Literal["human", "time", "event", "child"] = "human"
 
 
 class RunResumed(Body):
@@ -367,7 +376,8 @@ BODIES: tuple[type[Body], ...] = (
     ModelReplied, ReplyRepaired, ReplyRejected, CallProposed, CallJudged, CallStarted, CallFinished, CallReconciled,
     ValueStored, CheckRan, EdgeTaken, StepFailed, HumanAsked, HumanAnswered, TimeoutPassed, ResultLate, AlertRaised,
     LeaseTaken, CancelAsked, RunSuspended, RunResumed, RunFinished, RunTakenOver, RunHandedBack, FeedbackGiven,
-    BudgetReserved, BudgetSettled, ItemsBegan, ItemsEnded,
+    BudgetReserved, BudgetSettled, ItemsBegan, ItemsEnded, MessageSent, MessageReceived, WaitBegan, WaitEnded,
+    SignalSent,
 )  # fmt: skip
 """Every kind of event. A new kind is a class above and a name here."""
 

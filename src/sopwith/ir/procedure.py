@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from sopwith.ir.approval import Terms, terms_of
 from sopwith.ir.upcast import PROCEDURE, upcast
 from sopwith.ir.value import Json, digest
 
@@ -63,7 +64,11 @@ class Retry(_Part):
 
 
 class Wait(_Part):
-    """A pause: until a time, for a duration, or for an outside event."""
+    """A pause: until a time (ISO 8601 with its zone), for a duration, or for an outside event.
+
+    Times and durations are texts that may hold `${CEL}`. One of the three is given; how long an event is waited for at
+    most is the `timeout` of its step.
+    """
 
     until: str | None = None
     for_: str | None = Field(default=None, alias="for")
@@ -71,10 +76,11 @@ class Wait(_Part):
 
 
 class Call(_Part):
-    """Another procedure, run as a child."""
+    """Another procedure, run as a child with these inputs, and at most this share of the budget that is left."""
 
     procedure: str
     with_: dict[str, Json] = Field(default_factory=dict, alias="with")
+    share: float | None = Field(default=None, ge=0, le=1)
 
 
 ITEMS = 1000
@@ -135,7 +141,7 @@ class Step(_Part):
     timeout: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     visits: int | None = Field(default=None, ge=1)
     min_confidence: float | None = Field(default=None, ge=0, le=1)
-    approval: str | None = None
+    approval: Annotated[Terms, BeforeValidator(terms_of)] | None = None
     grip: Grip | None = None
     model: str | None = None
     pitfalls: tuple[str, ...] = ()
@@ -162,7 +168,8 @@ class Step(_Part):
     @property
     def writes(self) -> str | None:
         """The name that the step's result gets, or None where it has none."""
-        return None if self.kind in ("route", "wait") else (self.as_ or self.id)
+        silent = self.kind == "route" or (self.kind == "wait" and self.returns is None)
+        return None if silent else (self.as_ or self.id)
 
     @property
     def title(self) -> str:
@@ -221,6 +228,10 @@ class Procedure(_Part):
         version = str(data.get("schema", _FIRST)).rpartition("/")[2]
         body = upcast(PROCEDURE, int(version) if version.isdecimal() else 0, dict(data))
         return cls.model_validate(body if "schema" not in body else {**body, "schema": SCHEMA})
+
+    def callees(self) -> tuple[str, ...]:
+        """The procedures that its steps call, in the order of the steps, each once."""
+        return tuple(dict.fromkeys(step.call.procedure for step in self.steps.values() if step.call))
 
     def step_tools(self) -> tuple[str, ...]:
         """The tools that its steps name, in the order of the steps, each once."""

@@ -110,7 +110,7 @@ def _node(step: Step, number: str, grip: Grip, tools: Mapping[str, ToolSpec], vi
     node = _working_node(step, number, grip, tools, visits)
     if step.each is None:
         return node
-    writes = node.tool is not None and node.tool.effect is not Effect.READ
+    writes = step.call is not None or (node.tool is not None and node.tool.effect is not Effect.READ)
     each = CompiledEach(
         over=parse_template(step.each.in_),
         name=step.each.as_,
@@ -126,9 +126,10 @@ def _working_node(step: Step, number: str, grip: Grip, tools: Mapping[str, ToolS
     tool = None if step.tool is None else tools[step.tool]
     arguments = parse_template(step.with_)
     words = {key: _template(getattr(step, key)) for key in ("do", "answer", "ask")}
+    call = None if step.call is None else parse_template(step.call.with_)
     bound = tuple(step.with_)
     free = () if tool is None else _free_parameters(tool, step)
-    uses = _uses(step, (arguments, *(t for t in words.values() if t is not None)))
+    uses = _uses(step, (arguments, *(t for t in (*words.values(), call) if t is not None)))
     return Node(
         step=step,
         kind=step.work,
@@ -153,6 +154,8 @@ def _working_node(step: Step, number: str, grip: Grip, tools: Mapping[str, ToolS
         result=None if step.result is None else parse_template(step.result),
         writes=step.writes,
         visits=step.visits or visits,
+        call=call,
+        pause=None if step.wait is None else _template(step.wait.until or step.wait.for_),
     )
 
 

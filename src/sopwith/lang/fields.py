@@ -28,13 +28,15 @@ from sopwith.lang.kinds import (
     name_of,
     not_identifier,
     one_of,
+    one_or_many,
     one_tool,
     record,
     schema,
     text,
+    truth,
     words,
 )
-from sopwith.lang.refused import GRIPS, STEP_KEYS
+from sopwith.lang.refused import GRIPS, KINDS
 
 EDGE_WORDS = {
     "if": "when", "condition": "when", "case": "when", "goto": "to", "then": "to", "step": "to",
@@ -59,6 +61,10 @@ PROCEDURE_WORDS = {
 WRITE_A_LIST = Text(
     "write 'next: step', or a list of '- to: step' with 'when' or 'judge', and '- otherwise: step'",
     "请写“next: 步骤”，或由“- to: 步骤”（带 when 或 judge）与“- otherwise: 步骤”组成的列表",
+)
+
+WRITE_A_WAIT = Text(
+    "write 'until: time', 'for: 2d' or 'event: name'", "请写“until: 时间”、“for: 2d”或“event: 名称”"
 )
 
 EDGE: Mapping[str, Kind] = {
@@ -151,7 +157,43 @@ def named(kind: Kind) -> Kind:
 
 
 def _refused(key: str, kind: Kind) -> Kind:
-    return Refused(kind, STEP_KEYS[key])
+    return Refused(kind, KINDS[key])
+
+
+WAIT: Mapping[str, Kind] = {"until": text, "for": text, "event": text}
+WAIT_WORDS = {"time": "until", "at": "until", "duration": "for", "signal": "event", "till": "until"}
+CALL: Mapping[str, Kind] = {
+    "procedure": name_of(Text("write the id of a procedure", "请写流程的 id")),
+    "with": mapping,
+    "share": fraction,
+}
+CALL_WORDS = {"id": "procedure", "name": "procedure", "args": "with", "inputs": "with", "budget": "share"}
+APPROVAL: Mapping[str, Kind] = {
+    "roles": one_or_many(text),
+    "count": integer(1),
+    "four_eyes": truth,
+    "expires": duration,
+}
+APPROVAL_WORDS = {"role": "roles", "by": "roles", "timeout": "expires", "eyes": "four_eyes"}
+
+
+def wait(reading: Reading, path: Path, value: Json) -> Json:
+    """A pause: exactly one of a time, a duration and an event."""
+    read = record(WAIT, known_as=WAIT_WORDS)(reading, path, value)
+    given = [key for key in WAIT if isinstance(value, dict) and key in value]
+    if read is SKIP or len(given) == 1:
+        return read
+    message = Text(
+        "a 'wait' has exactly one of 'until', 'for' and 'event'", "wait 应恰有 until、for、event 之一"
+    )
+    return reading.problem("SW113", path, message, WRITE_A_WAIT)
+
+
+def approval(reading: Reading, path: Path, value: Json) -> Json:
+    """Who may give leave: a role, a list of them, or all of the terms."""
+    if not isinstance(value, dict):
+        return {"roles": one_or_many(text)(reading, path, value)}
+    return record(APPROVAL, known_as=APPROVAL_WORDS)(reading, path, value)
 
 
 EACH: Mapping[str, Kind] = {
@@ -178,8 +220,8 @@ STEP: Mapping[str, Kind] = {
     "tool": one_tool,
     "answer": text,
     "ask": text,
-    "wait": _refused("wait", record({"until": text, "for": text, "event": text})),
-    "call": _refused("call", record({"procedure": text, "with": mapping}, "procedure")),
+    "wait": wait,
+    "call": record(CALL, "procedure", known_as=CALL_WORDS),
     "each": record(EACH, "in", known_as=EACH_WORDS),
     "script": _refused("script", text),
     "code": _refused("code", text),
@@ -194,7 +236,7 @@ STEP: Mapping[str, Kind] = {
     "timeout": duration,
     "visits": integer(1),
     "min_confidence": fraction,
-    "approval": _refused("approval", text),
+    "approval": approval,
     "grip": _GRIP,
     "model": text,
     "pitfalls": many(text),

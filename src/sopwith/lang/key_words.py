@@ -50,8 +50,14 @@ STEP_KEYS: dict[str, Text] = {
     "tool": Text("The one tool that the step calls, as source.tool.", "步骤调用的唯一工具，写作 来源.工具。"),
     "answer": Text("Write the final answer: what it must say.", "写最终答复：必须说明什么。"),
     "ask": Text("A question to a person; `returns` types the answer.", "向人提问；returns 给出回答的类型。"),
-    "wait": Text("Wait for a time, a duration or an event.", "等待某个时间、时长或事件。"),
-    "call": Text("Run another procedure.", "运行另一个流程。"),
+    "wait": Text(
+        "Wait for one of: until (a time), for (a duration), event (something outside).",
+        "等待其一：until（时间）、for（时长）、event（外部事件）。",
+    ),
+    "call": Text(
+        "Run another procedure: its inputs `with`, and its `share` of the budget that is left.",
+        "运行另一个流程：with 为其输入，share 为剩余预算的份额。",
+    ),
     "each": Text(
         "Do the step for every item of the list `in`, called `as` there.",
         "对列表 in 的每一项执行本步骤，在步骤内以 as 称呼该项。",
@@ -87,8 +93,8 @@ STEP_KEYS: dict[str, Text] = {
         "选择的概率低于此值时走 otherwise 或转人工。",
     ),
     "approval": Text(
-        "Not carried out by this version: write an `ask` rule in the policy.",
-        "本版本不执行：请在策略中写 ask 规则。",
+        "The role that must give leave for what the step calls, whatever the policy allows.",
+        "无论策略是否允许，本步骤的调用都须由该角色批准。",
     ),
     "grip": Text("The grip of this step.", "本步骤的约束程度。"),
     "model": Text("The role of the model that is asked here.", "本步骤所用模型的角色。"),

@@ -245,6 +245,27 @@ def many(kind: Kind) -> Kind:
     return read
 
 
+def one_or_many(kind: Kind) -> Kind:
+    """One of a kind, or a list of them: always read as a list."""
+
+    def read(reading: Reading, path: Path, value: Json) -> Json:
+        if isinstance(value, list):
+            return many(kind)(reading, path, cast("Json", value))
+        item = kind(reading, path, value)
+        return item if item is SKIP else [item]
+
+    return read
+
+
+def truth(reading: Reading, path: Path, value: Json) -> Json:
+    """`true` or `false`."""
+    if isinstance(value, bool):
+        return value
+    return reading.wrong(
+        path, value, Text("true or false", " true 或 false"), Text("such as true", "例如 true")
+    )
+
+
 def record(table: Mapping[str, Kind], *required: str, known_as: Mapping[str, str] | None = None) -> Kind:
     """A mapping with the keys of `table`; `known_as` maps likely mistakes to the right key."""
 

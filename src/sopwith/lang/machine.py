@@ -108,6 +108,10 @@ class Node:
     result: Template | None
     writes: str | None
     visits: int
+    call: Template | None = None
+    """The inputs of the procedure that is called."""
+    pause: Template | None = None
+    """The time until which it is waited, or the duration."""
     each: CompiledEach | None = None
 
     @property

@@ -26,6 +26,23 @@ _DURATION: _Schema = {
         {"type": "number", "exclusiveMinimum": 0},
     ]
 }
+_APPROVAL: _Schema = {
+    "anyOf": [
+        _TEXT,
+        _TEXTS,
+        {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "roles": {"anyOf": [_TEXT, _TEXTS]},
+                "count": {"type": "integer", "minimum": 1},
+                "four_eyes": {"type": "boolean"},
+                "expires": _DURATION,
+            },
+        },
+    ]
+}
+_FRACTION: _Schema = {"type": "number", "minimum": 0, "maximum": 1}
 _GRIP: _Schema = {"enum": [str(grip) for grip in Grip if grip not in refused.GRIPS]}
 _WAYS: _Schema = {
     "anyOf": [_NAME, {"type": "array", "items": {"$ref": "#/definitions/edge"}}],
@@ -112,8 +129,12 @@ def _step() -> dict[str, _Schema]:
     keys = ("name", "do", "needs", "gives", "tool", "answer", "ask")
     words: dict[str, _Schema] = dict.fromkeys(keys, _TEXT)
     rest: dict[str, _Schema] = {
-        "wait": _plain({"until": _TEXT, "for": _TEXT, "event": _TEXT}),
-        "call": _plain({"procedure": _TEXT, "with": _DATA}, "procedure"),
+        "wait": {
+            **_plain({"until": _TEXT, "for": _TEXT, "event": _TEXT}),
+            "minProperties": 1,
+            "maxProperties": 1,
+        },
+        "call": _plain({"procedure": _TEXT, "with": _DATA, "share": _FRACTION}, "procedure"),
         "each": _plain(
             {
                 "in": _TEXT,
@@ -141,8 +162,8 @@ def _step() -> dict[str, _Schema]:
         ),
         "timeout": _DURATION,
         "visits": {"type": "integer", "minimum": 1},
-        "min_confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        "approval": _TEXT,
+        "min_confidence": _FRACTION,
+        "approval": _APPROVAL,
         "grip": _GRIP,
         "model": _TEXT,
         "pitfalls": _TEXTS,
@@ -151,4 +172,4 @@ def _step() -> dict[str, _Schema]:
         "end": {"enum": ["complete", "escalate"]},
         "result": _DATA,
     }
-    return {key: one for key, one in {**words, **rest}.items() if key not in refused.STEP_KEYS}
+    return {key: one for key, one in {**words, **rest}.items() if key not in refused.KINDS}

@@ -10,7 +10,7 @@ from sopwith.ir.procedure import Input, Procedure
 from sopwith.ir.value import Json
 from sopwith.lang.comments import Comments
 from sopwith.lang.document import Path
-from sopwith.lang.fields import EACH, EDGE, PROCEDURE, STEP
+from sopwith.lang.fields import APPROVAL, CALL, EACH, EDGE, PROCEDURE, STEP, WAIT
 
 _Mapping = dict[str, Json]
 
@@ -67,14 +67,29 @@ def _step(data: _Mapping, path: Path, comments: Comments) -> _Mapping:
             alone = len(edges) == 1 and edges[0].keys() == {"to"} and not comments.inside((*path, key))
             result[key] = edges[0]["to"] if alone else edges
     for key, order in (
-        ("retry", ("times", "errors")), ("wait", ("until", "for", "event")),
-        ("call", ("procedure", "with")), ("each", EACH),
+        ("retry", ("times", "errors")), ("wait", WAIT), ("call", CALL), ("each", EACH),
     ):  # fmt: skip
         if key in result:
             result[key] = _ordered(result[key], order)
+    if "approval" in result:
+        result["approval"] = _approval(result["approval"], bool(comments.inside((*path, "approval"))))
     if "examples" in result:
         result["examples"] = [_ordered(one, ("given", "answer")) for one in result["examples"]]
     return result
+
+
+def _approval(value: Json, whole: bool) -> Json:
+    """Terms that are nothing but roles are written as these, and one role as itself, unless a comment stands inside."""
+    if not isinstance(value, dict):
+        return value
+    terms = _ordered(cast("_Mapping", value), APPROVAL)
+    seconds = read_duration(terms.get("expires"))
+    if seconds is not None:
+        terms["expires"] = write_duration(seconds)
+    roles = terms.get("roles")
+    if isinstance(roles, list) and len(cast("list[Json]", roles)) == 1 and not whole:
+        terms["roles"] = cast("list[Json]", roles)[0]
+    return terms["roles"] if terms.keys() == {"roles"} and not whole else terms
 
 
 def _ordered(data: _Mapping, order: Iterable[str]) -> _Mapping:

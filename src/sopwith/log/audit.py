@@ -82,7 +82,14 @@ def blobs_of(event: RawEvent) -> list[str]:
     """The digests of the blobs that an event names."""
     fields = blob_fields(event.kind)
     body = _body(event) if fields else {}
-    return [body[name] for name in fields if isinstance(body.get(name), str)]
+    values = (body.get(name) for name in fields)
+    return [key for value in values for key in _texts(value)]
+
+
+def _texts(value: Json) -> list[str]:
+    """A text, or those of an object."""
+    found = list(cast("dict[str, Json]", value).values()) if isinstance(value, dict) else [value]
+    return [one for one in found if isinstance(one, str)]
 
 
 def status_of(events: Sequence[RawEvent]) -> tuple[str, int]:

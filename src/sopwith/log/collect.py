@@ -16,7 +16,7 @@ from sopwith.errors import LogConflict, Text
 from sopwith.log.audit import status_of
 from sopwith.log.finding import Finding
 from sopwith.log.head import Head
-from sopwith.log.port import ACCOUNT
+from sopwith.log.port import ACCOUNT, is_listed
 from sopwith.log.scan import RawEvent, RawRun, Scan
 from sopwith.log.sqlite_file import LAST_SEQ, RUN_BITS, failure, open_file
 from sopwith.log.tampering import tampering
@@ -161,7 +161,8 @@ def collect(path: Path, old: Sequence[Old]) -> Collected:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         connection.close()
-    return Collected(len(old), sum(each.events for each in old), blobs, size, path.stat().st_size)
+    runs = sum(is_listed(each.run.run, accounts=False) for each in old)
+    return Collected(runs, sum(each.events for each in old), blobs, size, path.stat().st_size)
 
 
 def _remove(connection: sqlite3.Connection, old: Old) -> None:

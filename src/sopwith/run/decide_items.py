@@ -27,6 +27,7 @@ from sopwith.run.decision import (
     Finish,
     RunItems,
     StartCall,
+    Suspend,
 )
 from sopwith.run.preview import as_text
 from sopwith.run.state import Cursor, Items, State, Stored
@@ -50,9 +51,14 @@ def decide_each(book: Book, node: Node, state: State, cursor: Cursor, values: Va
     left = [i for i in range(items.count) if not _ended(each, items.cursors.get(i))]
     broken = None if each.collect else _first_failed(items)
     if broken is not None:  # what has begun to act is made known, and nothing else begins
-        left = [i for i in left if (c := items.cursors.get(i)) is not None and (c.unknown or c.started)]
+        left = [
+            i for i in left if (c := items.cursors.get(i)) is not None and (c.unknown or c.started or c.child)
+        ]
     waiting = [i for i in left if _wants_leave(state, items.cursors.get(i))]
-    ready = [i for i in left if i not in set(waiting)]
+    away = {i for i in left if (c := items.cursors.get(i)) is not None and c.child is not None}
+    ready = [i for i in left if i not in away.union(waiting)]
+    if each.node.kind == "call":  # so many runs at once as items
+        ready = ready[: max(0, each.at_once - len(away))]
     if ready:
         stuck = _stuck(book, state, items, ready, values)
         if (
@@ -60,6 +66,8 @@ def decide_each(book: Book, node: Node, state: State, cursor: Cursor, values: Va
         ):  # an outcome that nobody knows, or a limit of the run: what can be made known is, before that
             ready = [i for i in ready if i not in stuck and i in items.cursors and items.cursors[i].unknown]
         return RunItems(tuple(ready), each.at_once, not each.collect) if ready else next(iter(stuck.values()))
+    if away:
+        return Suspend("child")
     if broken is not None:
         return FailStep(_of_item(book, node, broken))
     if waiting:
@@ -70,7 +78,8 @@ def decide_each(book: Book, node: Node, state: State, cursor: Cursor, values: Va
 def decide_item(book: Book, state: State, item: int, value: Stored, values: Values) -> Decision | None:
     """The next decision for one item, whose (stored) value is `value`; None where it has ended.
 
-    `AskPerson`: it waits for leave. `EnterPhase`, `Finish`: the whole run has to go another way.
+    `AskPerson`, `Suspend`: it waits for leave, or for a run that it has called. `EnterPhase`, `Finish`: the whole run
+    has to go another way.
     """
     view = item_view(book, state, item, value)
     cursor = cast("Cursor", view.cursor)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from sopwith.errors import Text
+from sopwith.ir.approval import NO_TERMS, Terms
 from sopwith.ir.event import Phase, Purpose
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
@@ -14,6 +15,8 @@ from sopwith.lang.machine import Node
 from sopwith.models.reply import Reading, read_reply
 from sopwith.run.asking import FINISH, Form, form_of, purpose_of, request_of
 from sopwith.run.book import Book
+from sopwith.run.decide_call import decide_call
+from sopwith.run.decide_wait import decide_wait
 from sopwith.run.decision import (
     AskModel,
     AskPerson,
@@ -23,6 +26,7 @@ from sopwith.run.decision import (
     PerformCall,
     Reconcile,
     RunCheck,
+    SendMessage,
     StartCall,
     StoreValue,
 )
@@ -31,7 +35,7 @@ from sopwith.run.preview import as_text
 from sopwith.run.rejection import reject
 from sopwith.run.route import is_true, route, route_error
 from sopwith.run.state import Cursor, State
-from sopwith.run.values import Values, scope
+from sopwith.run.values import Values, render
 from sopwith.tools.names import alias
 
 Work = Callable[[Book, Node, State, Cursor, Values], Decision | None]
@@ -87,7 +91,7 @@ def begins(decision: Decision, cursor: Cursor) -> bool:
 
     A write that may have acted is not new: it is made known, or escalates.
     """
-    return isinstance(decision, AskModel | AskPerson) or (
+    return isinstance(decision, AskModel | AskPerson | SendMessage) or (
         isinstance(decision, StartCall) and not cursor.unknown
     )
 
@@ -196,7 +200,9 @@ def _ask(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -
     if cursor.answer is not None:
         return StoreValue(node.writes or node.step.id, cursor.answer[0], "human")
     question = _render(book, node.ask, state, values.whole)
-    return AskPerson(str(question), "ask", dict(node.returns or {"type": "string"}))
+    returns = dict(node.returns or {"type": "string"})
+    terms = NO_TERMS if node.step.timeout is None else Terms(expires=node.step.timeout)
+    return AskPerson(str(question), "ask", returns, terms=terms)
 
 
 def _free(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
@@ -260,8 +266,7 @@ def _asked(
 
 
 def _render(book: Book, template: Any, state: State, convert: Callable[[Any], Json]) -> Json:
-    names: Mapping[str, None] = dict.fromkeys(path[0] for path in template.paths)
-    return template.render(scope(state, book.procedure.inputs, names, convert) if names else {})
+    return render(template, state, book.procedure.inputs, convert)
 
 
 def _refused(book: Book, node: Node, tool: ToolSpec, cursor: Cursor) -> ErrorData | None:
@@ -300,5 +305,7 @@ _WORK: Mapping[str, Work] = {
     "answer": _answer,
     "ask": _ask,
     "free": _free,
+    "wait": decide_wait,
+    "call": decide_call,
     "route": _route_only,
 }

@@ -196,8 +196,36 @@ class EndItems:
 
 
 @dataclass(frozen=True, slots=True)
+class SendMessage:
+    """Call a procedure with true `inputs`: what makes the child run is written down. Leave for it, where the step wants
+    some, is asked for first; a `proposed` call is in the log already."""
+
+    procedure: str
+    inputs: dict[str, Json]
+    share: float | None = None
+    proposed: bool = False
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BeginWait:
+    """Wait until a time (µs since 1970), for so many seconds, or for an event and at most so many seconds."""
+
+    until: int | None = None
+    seconds: float | None = None
+    event: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suspend:
+    """Leave the run until what it waits for has come."""
+
+    waiting_for: Literal["time", "event", "child"]
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing can be done until somebody answers."""
+    """Nothing can be done until what the run waits for has come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +254,9 @@ Decision = (
     | BeginItems
     | RunItems
     | EndItems
+    | SendMessage
+    | BeginWait
+    | Suspend
     | Wait
     | Finish
 )

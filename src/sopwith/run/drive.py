@@ -35,12 +35,14 @@ from sopwith.ir.event import (
 from sopwith.ir.outcome import OutcomeKind
 from sopwith.ir.tool import ErrorData
 from sopwith.run.actor import Actor
+from sopwith.run.calling import DEADLINE, send_message
 from sopwith.run.connected import role_of
 from sopwith.run.decide import decide
 from sopwith.run.decision import (
     AskModel,
     AskPerson,
     BeginItems,
+    BeginWait,
     BindInputs,
     Decision,
     EndItems,
@@ -55,8 +57,10 @@ from sopwith.run.decision import (
     RunItems,
     ScreenRequest,
     SelectProcedure,
+    SendMessage,
     StartCall,
     StoreValue,
+    Suspend,
     TakeEdge,
     Wait,
 )
@@ -64,6 +68,7 @@ from sopwith.run.effects import perform_call, reconcile, start_call
 from sopwith.run.items import begin_items, end_items, run_items
 from sopwith.run.limits import model_seconds, outlasted
 from sopwith.run.packet import packet
+from sopwith.run.pausing import begin_wait, suspend
 from sopwith.run.redaction import written_text
 from sopwith.run.screening import screen_output
 from sopwith.run.state import State
@@ -102,6 +107,7 @@ class Driver(Actor):
         journal = self.journal
         self._task = asyncio.current_task()
         self.late.driving = True
+        timer = self._until_deadline()
         try:
             while await self._advance():
                 pass
@@ -115,10 +121,20 @@ class Driver(Actor):
         finally:
             self._task = None
             self.late.driving = False
+            if timer is not None:
+                timer.cancel()
             if lease is not None and journal.state.lease is not None:
                 journal.emit(LeaseTaken(driver=lease, seconds=0.0))
             await journal.flush()
         return journal.state
+
+    def _until_deadline(self) -> asyncio.TimerHandle | None:
+        """A timer that ends a run whose caller waits no longer, whatever it is doing then."""
+        state = self.journal.state
+        if state.deadline is None or state.outcome is not None:
+            return None
+        seconds = max(0.0, (state.deadline - self.around.clock()) / 1e6)
+        return asyncio.get_running_loop().call_later(seconds, self.cancel, DEADLINE, None)
 
     async def _advance(self) -> bool:
         """Perform decisions; whether there may be more to do after an interruption."""
@@ -129,6 +145,9 @@ class Driver(Actor):
                 for scope, limit in outlasted(self.book, journal.state, now):
                     self.pass_limit(scope, limit)
                 state = journal.state
+                if state.deadline is not None and now >= state.deadline:
+                    self.cancel(DEADLINE, None)
+                    state = journal.state
                 decision = decide(self.book, state, self.values)
                 if state.outcome is not None or isinstance(decision, Wait):
                     return False
@@ -331,6 +350,9 @@ _PERFORM: Mapping[type[Decision], Perform] = {
     TakeEdge: _take_edge,
     FailStep: _fail_step,
     AskPerson: _ask_person,
+    SendMessage: send_message,
+    BeginWait: begin_wait,
+    Suspend: suspend,
     Finish: _finish,
     BeginItems: begin_items,
     RunItems: _run_items,

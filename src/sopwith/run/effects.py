@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-from sopwith.guard.approval import Given, may_still, voided
 from sopwith.guard.permit import CallFacts
 from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import CallFinished, CallJudged, CallProposed, CallReconciled, CallStarted, LeaseTaken
@@ -13,6 +12,7 @@ from sopwith.ir.value import Json, canonical, digest
 from sopwith.run.actor import Actor
 from sopwith.run.decision import FailStep, PerformCall, Reconcile, StartCall
 from sopwith.run.dry_run import made_up
+from sopwith.run.leave import void_of, with_approval
 from sopwith.run.limits import call_seconds
 from sopwith.run.rejection import reject
 from sopwith.run.state import Cursor
@@ -65,25 +65,12 @@ def judge_call(
     what = f"{cursor.instance}\n{tool.name}\n".encode() + canonical(arguments)
     judged = around.redactor.keyed_hash(what)
     terms = around.policy.terms(rule) if verdict == "ask" else NO_TERMS
+    verdict, rule, terms = with_approval(actor, cursor, verdict, rule, terms)
     void = None
     if verdict == "ask" and proposed and cursor.approved is True:
-        given = Given(cursor.terms, cursor.judged, cursor.expires_at)
-        void = voided(given, terms, judged, max(around.clock(), state.at))
-        if void is None and not _may_all_still(actor, cursor):
-            void = "changed"
+        void = void_of(actor, cursor, terms, judged)
     told = None if terms is NO_TERMS or terms == NO_TERMS else terms
     return CallJudged(verdict=verdict, rule=rule, arguments=judged, terms=told, void=void)
-
-
-def _may_all_still(actor: Actor, cursor: Cursor) -> bool:
-    """Whether everybody who gave leave may give it under the policy in force. The roles that a caller vouched for stay
-    as they are."""
-    policy = actor.around.policy
-    return all(
-        may_still(policy, cursor.terms, str(actor.values.true(vote.by)))
-        for vote in cursor.votes
-        if vote.named
-    )
 
 
 def _not_proposed(actor: Actor, decision: StartCall, cursor: Cursor, error: ErrorData) -> None:

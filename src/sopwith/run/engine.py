@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import secrets
 import time
@@ -12,31 +11,21 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from sopwith.errors import LogConflict, LogError, ProcedureError, RunBusy, Text, UserError
+from sopwith.errors import Text, UserError
 from sopwith.guard.alert import AlertSink, Webhook
 from sopwith.guard.budget import Budgets, differing
 from sopwith.guard.permit import Policy
 from sopwith.guard.price import Prices
+from sopwith.guard.redact import Redactor
 from sopwith.guard.redact_rules import RedactRules
 from sopwith.guard.screen import Screen
 from sopwith.guard.vault import MemoryVault, SqliteVault, Vault
-from sopwith.ir.diagnostic import Severity
-from sopwith.ir.event import (
-    Event,
-    LeaseTaken,
-    Outcome,
-    Principal,
-    RunResumed,
-    RunStarted,
-)
+from sopwith.ir.event import Principal, RunStarted
 from sopwith.ir.procedure import Grip, Procedure
-from sopwith.ir.tool import ToolSpec
 from sopwith.ir.usage import UNLIMITED, Budget
-from sopwith.ir.value import Json, digest, storable
-from sopwith.lang.check import check
-from sopwith.lang.compile import compile_procedure
+from sopwith.ir.value import Json, storable
 from sopwith.lang.document import Document
-from sopwith.log.head import Head, Heads
+from sopwith.log.head import Heads
 from sopwith.log.memory import MemoryLog
 from sopwith.log.port import Log
 from sopwith.log.sqlite import SqliteLog
@@ -45,11 +34,12 @@ from sopwith.models.profile import Profiles
 from sopwith.run.account import Accounts
 from sopwith.run.actor import Surroundings
 from sopwith.run.approval import ANSWER_HINT, answered
-from sopwith.run.book import Book
-from sopwith.run.budget import hold_to_prices, hold_to_steps
+from sopwith.run.budget import hold_to_prices
+from sopwith.run.children import Children
 from sopwith.run.connected import ConnectedModels, hold_to_models
 from sopwith.run.decision import VERSION as DECISIONS
-from sopwith.run.drive import Driver
+from sopwith.run.driving import Driving
+from sopwith.run.due import due
 from sopwith.run.given import (
     ProcedureLike,
     ToolLike,
@@ -59,17 +49,18 @@ from sopwith.run.given import (
     tool_sources,
 )
 from sopwith.run.heart import Heart
-from sopwith.run.journal import Clock, Journal, Subscriber
-from sopwith.run.lease import LEASE_SECONDS, holder, new_driver
-from sopwith.run.operator import hand_back, say_happened, set_values, take_over
+from sopwith.run.journal import Clock, Subscriber
+from sopwith.run.lease import new_driver
+from sopwith.run.operator import hand_back, only_tells, say_happened, set_values, take_over
+from sopwith.run.pausing import answer_missed
+from sopwith.run.pinned import Library, as_blob
 from sopwith.run.prompt_file import prompts_digest
-from sopwith.run.redaction import Redaction, revealed
+from sopwith.run.redaction import Redaction
 from sopwith.run.run import Run
-from sopwith.run.state import State
+from sopwith.run.signal import send_signal
 from sopwith.run.stopping import Stopping
-from sopwith.run.stored_run import StoredRun, open_run, read_state
+from sopwith.run.stored_run import StoredRun, open_run
 from sopwith.run.telling import telling
-from sopwith.run.values import input_values
 from sopwith.tools.catalogue import Catalogue
 
 _LOGGER = logging.getLogger("sopwith")
@@ -114,7 +105,6 @@ class Engine:
         clock: Clock = _now,
     ) -> None:
         given = [procedures] if isinstance(procedures, Procedure | Document | Path | str) else procedures
-        self._documents = [document_of(item) for item in given]
         self._catalogue = Catalogue(tool_sources(tools))
         self._models = ConnectedModels.of_given(model, models, profiles)
         self._log: Log = log if log is not None else MemoryLog()
@@ -123,27 +113,36 @@ class Engine:
         self._prices = prices if prices is not None else Prices()
         self._screen = screen if screen is not None else Screen()
         self._vault = vault if vault is not None else _vault_for(self._log)
-        self._heads = heads
         self._clock = clock
         self._heart = Heart(self._log, clock, new_driver())
         self._alerts = tuple(alerts)
         self._subscribers: list[Subscriber] = [telling(self._alerts)] if alerts else []
-        self._books: dict[tuple[str, str | None], Book] = {}
-        self._specs: dict[str, ToolSpec] | None = None
-        self._tools_blob = _pinned([])
-        self._procedure_blobs: dict[str, _Blob] = {}
+        self._library = Library(
+            [document_of(item) for item in given], self._catalogue, self._budgets, self._models
+        )
         self._redaction = Redaction(self._vault, redact)
         self._accounts = Accounts(
             self._log, self._vault, self._redaction, clock, self._budgets.principal, self._heart.name
         )
-        self._rules_blob = _pinned(
-            {
-                "policy": self._policy.to_data(),
-                "screen": self._screen.rules.model_dump(mode="json"),
-                **self._redaction.to_data(),
-            }
+        rules = {
+            "policy": self._policy.to_data(),
+            "screen": self._screen.rules.model_dump(mode="json"),
+            **self._redaction.to_data(),
+        }
+        self._driving = Driving(
+            self._log,
+            clock,
+            self._heart,
+            self._accounts,
+            self._redaction,
+            as_blob(rules),
+            heads,
+            self._subscribers,
+            self._surroundings,
+            self._models,
         )
-        self._checked: dict[str, Procedure] = {}
+        stopping = Stopping(self._log, self._heart, clock, self._redaction.of)
+        self._children = Children(self._driving, self._catalogue, stopping)
 
     async def __aenter__(self) -> Self:
         return self
@@ -172,20 +171,7 @@ class Engine:
 
     async def procedures(self) -> Mapping[str, Procedure]:
         """The procedures by id, checked against the tools. Raises `ProcedureError` with all that is wrong."""
-        if self._specs is None:
-            specs = dict(await self._catalogue.specs())
-            problems = [d for document in self._documents for d in check(document, specs)]
-            errors = [d for d in problems if d.severity is Severity.ERROR]
-            if errors:
-                raise ProcedureError(_BROKEN, _BROKEN_HINT, errors)
-            hold_to_steps(self._budgets, [document.procedure for document in self._documents])
-            for document in self._documents:
-                hold_to_models(self._models, document.procedure, document.place_of_model)
-            self._checked = {d.procedure.id: d.procedure for d in self._documents}
-            self._procedure_blobs = {name: _pinned(each.to_data()) for name, each in self._checked.items()}
-            self._tools_blob = _pinned([spec.model_dump(mode="json") for spec in specs.values()])
-            self._specs = specs
-        return self._checked
+        return await self._library.procedures()
 
     async def run(
         self,
@@ -205,9 +191,9 @@ class Engine:
         made from their schemas, and approvals are noted and not waited for. Raises `UserError` for what was given
         wrongly, `LogError` when nothing can be written.
         """
-        chosen = await self._choose(procedure)
+        chosen = await self._library.choose(procedure)
         held = held_grip(grip)
-        book = self._book(chosen, held)
+        book = self._library.book(chosen, held)
         given = checked_inputs(chosen, dict(inputs or {}))
         run = run_id or secrets.token_hex(6)
         if ":" in run:
@@ -216,17 +202,18 @@ class Engine:
         hold_to_prices(self._prices, self._budgets.all(), self._models)
         names = self._redaction.rules.names_in(chosen.inputs, who.id, given)
         budget, account = await self._accounts.reserve(who.id, run, self._budgets.run, names)
-        driver = self._driver(book, run, run)
+        driver = self._driving.driver(book, run, run)
         journal = driver.journal
         try:
             redactor = driver.around.redactor
             redactor.learn(names)
-            journal.emit(
+            await self._driving.begin(
+                driver,
                 RunStarted(
                     procedure_id=chosen.id,
-                    procedure=journal.keep(*self._procedure_blobs[chosen.id]),
-                    tools=journal.keep(*self._tools_blob),
-                    policy=journal.keep(*self._rules_blob),
+                    procedure=journal.keep(*self._library.blob(chosen.id)),
+                    tools=journal.keep(*self._library.tools),
+                    policy=journal.keep(*self._driving.rules),
                     prompts=prompts_digest(book.language, self._models.shapes),
                     model=self._models.id,
                     models=self._models.ids,
@@ -243,13 +230,12 @@ class Engine:
                     step_budgets=self._budgets.by_step(),
                     account=account,
                     cut=differing(budget, self._budgets.run),
-                )
+                    children={
+                        name: journal.keep(*blob) for name, blob in self._library.callees(chosen).items()
+                    },
+                ),
             )
-            journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS))
-            if account is not None:
-                await journal.flush()
-                await self._renew(journal)
-            return await self._drive(driver, [])
+            return await self._children.drive(driver)
         except BaseException:
             await self._accounts.give_back(journal, account)
             raise
@@ -261,24 +247,30 @@ class Engine:
     async def resume(
         self, run: str, *, answer: Json = None, answered: bool = False, by: Principal | str = "operator"
     ) -> Run:
-        """Take a run up again: after a crash, or with a person's `answer` (set `answered` to give null).
+        """Take a run up again: after a crash, when what it waits for has come, or with a person's `answer` (set
+        `answered` to give null).
 
-        The run goes on with the procedure and tools it was started with. An approval is answered by whom its terms
-        admit: the roles of a `Principal` are believed, those of a name are looked up in the policy. Raises
-        `UserError` for an unknown run, one that has ended, an answer that the question does not allow or that `by` may
-        not give, or a missing answer, and `RunBusy` where another driver has it.
+        The run goes on with the procedure and tools it was started with. Where it waits for a run that it has called,
+        that one is looked after first; where that is a time or an event, it goes on when that has come, and waits on
+        else. An approval is answered by whom its terms admit: the roles of a `Principal` are believed, those of a name
+        are looked up in the policy. When it ends, the run that has called it goes on. Raises `UserError` for an unknown
+        run, one that has ended, an answer that the question does not allow or that `by` may not give, or a missing
+        answer, and `RunBusy` where another driver has it.
         """
         stored = await self._stored(run)
         state = stored.state
         cursor = state.cursor
         given = answered or answer is not None
-        if cursor is not None and cursor.question is not None:
-            if not given:
-                raise UserError(Text("the run waits for an answer", "该运行在等待回答"), ANSWER_HINT)
-            return await self._answered(stored, answer, by)
         if given:
-            raise UserError(Text("the run asks nothing", "该运行没有提问"))
-        return await self._go_on(stored, by)
+            if cursor is None or cursor.question is None:
+                raise UserError(Text("the run asks nothing", "该运行没有提问"))
+            return await self._answered(stored, answer, by)
+        if state.suspended_at is None:
+            return await self._children.up(await self._children.go_on(stored, by))
+        looked = await self._children.look(stored)
+        if looked.state.seq == state.seq and cursor is not None and cursor.question is not None:
+            raise UserError(Text("the run waits for an answer", "该运行在等待回答"), ANSWER_HINT)
+        return await self._children.up(looked)
 
     async def approve(self, run: str, *, by: Principal | str) -> Run:
         """Give leave for the call that a run waits to make, and go on with it; as `resume`, which says who may.
@@ -309,11 +301,13 @@ class Engine:
         """Write an answer down and go on, unless more people have to agree first."""
         driver = stored.driver
         asked = next(e for e in reversed(stored.events) if e.body.kind == "human.asked")
+        if answer_missed(stored.state, stored.events, self._clock()) is not None:
+            raise UserError(_TOO_LATE, _GO_ON_WITHOUT)
         told = answered(driver, asked.body, answer, by, why)
         driver.journal.emit(told, asked.seq)
         if stored.state.suspended_at is None:
-            return await self._go_on(stored, by)
-        return await self._park(stored)
+            return await self._children.up(await self._children.go_on(stored, by))
+        return await self._driving.park(stored)
 
     async def take_over(
         self,
@@ -330,162 +324,81 @@ class Engine:
 
         `values` are set with the name of `by` on them (`step[item]` names an item of a list); `happened` says whether
         the write with an unknown outcome has acted, or of several, by step or item, which have. A write that has acted
-        is made again only with `again`. Raises `UserError` for a run that cannot be taken over, and
-        for values and steps that do not fit.
+        is made again only with `again`. What has happened may also be said alone, of a run that has ended otherwise.
+        Raises `UserError` for a run that cannot be taken over, and for values and steps that do not fit.
         """
-        stored = await open_run(self._log, run, self._driver, self._catalogue)
+        stored = await open_run(self._log, run, self._driving.driver, self._catalogue)
         stored.must_be_free(self._clock())
         if to is not None:
             hold_to_prices(self._prices, stored.state.budgets, self._models)
         driver = stored.driver
+        if happened is not None and to is None and not values and only_tells(stored.state):
+            say_happened(driver, by, happened)
+            return await self._driving.park(stored)
         take_over(driver, by, why)
         if happened is not None:
             say_happened(driver, by, happened)
         set_values(driver, by, values or {})
         if to is None:
-            return await self._park(stored)
+            return await self._driving.park(stored)
         hand_back(driver, by, to, again=again)
-        return await self._go_on(stored, by)
+        return await self._children.up(await self._children.go_on(stored, by))
 
     async def _stored(self, run: str) -> StoredRun:
         """A run that can be gone on with."""
-        stored = await open_run(self._log, run, self._driver, self._catalogue)
+        stored = await open_run(self._log, run, self._driving.driver, self._catalogue)
         stored.must_go_on()
         stored.must_be_free(self._clock())
         hold_to_prices(self._prices, stored.state.budgets, self._models)
         hold_to_models(self._models, stored.driver.book.procedure)
         return stored
 
-    async def _go_on(self, stored: StoredRun, by: Principal | str) -> Run:
-        """Drive a stored run that is free. Who goes on with it, and under which other rules and prompts, is written
-        down before anything is done: of two that try, one gets `RunBusy`."""
-        driver, started = stored.driver, stored.started
-        journal = driver.journal
-        rules, prompts = (
-            journal.keep(*self._rules_blob),
-            prompts_digest(started.language, self._models.shapes),
-        )
-        journal.emit(
-            RunResumed(
-                by=str(driver.redact(storable(by.id if isinstance(by, Principal) else by))),
-                policy=None if rules == started.policy else rules,
-                prompts=None if prompts == started.prompts else prompts,
-            )
-        )
-        journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS))
-        await self._heart.skip(journal.run)
-        await self._append_first(journal)
-        await self._renew(journal)
-        return await self._drive(driver, stored.events)
-
-    async def _renew(self, journal: Journal) -> None:
-        """Hold what the run may use, once it is in the log that it begins or goes on, and before anything is done."""
-        budget = await self._accounts.renew(journal.state)
-        if budget != journal.state.budget:
-            journal.emit(LeaseTaken(driver=self._heart.name, seconds=LEASE_SECONDS, budget=budget))
-
-    async def _park(self, stored: StoredRun) -> Run:
-        """Leave a run waiting, after what a person has said to it."""
-        journal = stored.driver.journal
-        await self._append_first(journal)
-        await self._sign(journal)
-        return self._run(stored.driver, [*stored.events, *journal.events])
-
-    async def _append_first(self, journal: Journal) -> None:
-        """Append before anybody else does. Raises `RunBusy` where somebody was faster; then nothing was written."""
-        try:
-            await journal.flush(durable=True)
-        except LogConflict:
-            journal.drop()
-            _, state = await read_state(self._log, journal.run)
-            raise RunBusy(journal.run, holder(state, self._clock())) from None
-
     async def cancel(self, run: str, *, by: str = "operator", why: str | None = None) -> Run:
-        """End a run as cancelled: at once, or where somebody drives it, as soon as they have stopped.
+        """End a run as cancelled, with all that it has called: at once, or where somebody drives it, as soon as they
+        have stopped. The run that has called it goes on when it is resumed, or woken.
 
         Raises `UserError` for an unknown or ended run, `RunBusy` where its driver does not stop.
         """
-        stopping = Stopping(self._log, self._heart, self._clock, self._redaction.of)
-        told = await stopping.stop(run, by, why)
-        stored = await open_run(self._log, run, self._driver)
-        if told and stored.state.outcome is not None:
-            return self._run(stored.driver, stored.events)
+        return await self._children.cancel(run, by, why)
+
+    async def signal(
+        self, run: str, event: str, *, payload: Json = None, by: Principal | str = "operator"
+    ) -> Run:
+        """Tell a run that `event` has happened outside. Where it waits for that, it goes on; else it is kept until the
+        run comes to a step that does, and is taken once.
+
+        Raises `UserError` for a run that has ended, an event that its procedure nowhere waits for, and a payload that
+        no such step takes: then nothing is kept.
+        """
+        stored = await self._children.open(run)
         stored.must_be_open()
-        stored.driver.cancel(by, why)
-        await self._append_first(stored.driver.journal)
-        return await self._drive(stored.driver, stored.events)
+        await send_signal(self._log, stored, event, payload, by, self._clock())
+        state = stored.state
+        if state.suspended_at is None or state.taken_by is not None:
+            return self._driving.run(stored.driver, stored.events)
+        hold_to_prices(self._prices, state.budgets, self._models)
+        return await self._children.up(await self._children.look(stored))
 
-    async def _choose(self, name: str | None) -> Procedure:
-        known = await self.procedures()
-        if name is None and len(known) == 1:
-            return next(iter(known.values()))
-        if name is not None and name in known:
-            return known[name]
-        listed = ", ".join(sorted(known))
-        if name is None:
-            raise UserError(
-                Text(f"there are {len(known)} procedures: {listed}", f"共有 {len(known)} 个流程：{listed}"),
-                Text("name one with `procedure=`", "请用 procedure= 指定一个"),
-            )
-        raise UserError(
-            Text(f"there is no procedure '{name}'", f"没有流程“{name}”"),
-            Text(f"known: {listed}", f"已有：{listed}"),
-        )
+    async def wake(self) -> list[Run]:
+        """Go on with every run whose time, event, deadline or child has come. Returns those that have gone on.
 
-    def _book(self, procedure: Procedure, grip: Grip | None) -> Book:
-        key = (procedure.id, grip)
-        if key not in self._books:
-            self._books[key] = Book(compile_procedure(procedure, self._specs or {}, grip))
-        return self._books[key]
+        A run that somebody else takes up first, and one that this engine cannot go on with, is left to others.
+        """
+        woken: list[Run] = []
+        for run in await due(self._log, self._clock()):
+            try:
+                before = len(await self._log.read(run))
+                went = await self.resume(run, by="wake")
+                woken += [went] if went.state.seq > before else []
+            except UserError as error:
+                _LOGGER.warning("run %s is due and cannot go on: %s", run, error.message.en)
+        return woken
 
-    def _driver(self, book: Book, run: str, task: str, started: RunStarted | None = None) -> Driver:
-        journal = Journal(self._log, self._clock, self._subscribers, run, task)
-        redactor = self._redaction.of(run, book.procedure.inputs, started)
-        around = Surroundings(
+    def _surroundings(self, redactor: Redactor) -> Surroundings:
+        return Surroundings(
             self._models.of, self._models.profiles, self._catalogue, self._policy, self._screen, redactor,
             self._prices, self._clock,
         )  # fmt: skip
-        book.shape = self._models.shape
-        return Driver(book, journal, around)
-
-    async def _drive(self, driver: Driver, earlier: list[Event]) -> Run:
-        with self._heart.driving(driver):
-            state = await driver.drive(self._heart.name)
-        await self._accounts.settle(state)
-        await self._sign(driver.journal)
-        return self._run(driver, [*earlier, *driver.journal.events])
-
-    async def _sign(self, journal: Journal) -> None:
-        """Keep the signed head of a run that has ended or waits."""
-        if self._heads is None or not journal.head:
-            return
-        try:
-            await self._heads.add([Head(journal.run, journal.state.seq, journal.head, self._clock())])
-        except LogError as error:
-            _LOGGER.warning("%s", error.render(journal.state.language))
-
-    def _run(self, driver: Driver, events: Sequence[Event]) -> Run:
-        state: State = driver.journal.state
-        outcome = None
-        if state.outcome is not None:
-            told = state.outcome.model_dump(mode="json")
-            true = revealed(driver.around.redactor, told)
-            outcome = state.outcome if true is told else Outcome.model_validate(true)
-        question = None
-        if state.cursor is not None and state.cursor.question is not None:
-            asked = next(e for e in reversed(events) if e.body.kind == "human.asked")
-            question = str(revealed(driver.around.redactor, asked.body.question))
-        return Run(state, events, outcome, question, input_values(state, driver.book.procedure.inputs))
-
-
-_Blob = tuple[bytes, str]
-"""What is stored apart from the events, and its digest."""
-
-
-def _pinned(value: Any) -> _Blob:
-    """JSON in the given order: steps are numbered, and properties generated, in it also after a resume."""
-    data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    return data, digest(data)
 
 
 def _vault_for(log: Log) -> Vault:
@@ -493,7 +406,10 @@ def _vault_for(log: Log) -> Vault:
     return SqliteVault(log.path.with_suffix(".vault")) if isinstance(log, SqliteLog) else MemoryVault()
 
 
+_TOO_LATE = Text("the time for an answer is over", "回答的时限已过")
+_GO_ON_WITHOUT = Text(
+    "without an answer the run goes on as for a timeout: sopwith resume RUN",
+    "不带回答则按超时继续：sopwith resume RUN",
+)
 _WAITING_HINT = Text("`sopwith approvals` lists what waits", "用 sopwith approvals 查看等待批准的调用")
 _RUN_ID_HINT = Text("a colon marks what stands beside a run", "冒号用于标记运行的附属日志")
-_BROKEN = Text("the procedures do not pass their checks", "流程未通过检查")
-_BROKEN_HINT = Text("see the diagnostics, or run `sopwith check`", "请查看诊断，或运行 sopwith check")

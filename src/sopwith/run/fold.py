@@ -30,7 +30,7 @@ from sopwith.ir.event import (
     TimeoutPassed,
 )
 from sopwith.ir.place import item_of
-from sopwith.run import fold_call, fold_items, fold_model, fold_person
+from sopwith.run import fold_call, fold_items, fold_message, fold_model, fold_pause, fold_person
 from sopwith.run.fold_items import fold_item
 from sopwith.run.state import Cursor, Lease, State, Visited
 from sopwith.run.state_change import (
@@ -67,6 +67,10 @@ def begin(event: Event) -> State:
         account=body.account,
         cut=body.cut,
         given=body.inputs,
+        procedures=body.children,
+        parent=body.parent,
+        depth=body.depth,
+        deadline=body.deadline,
         started_at=event.at,
         seq=event.seq,
         at=event.at,
@@ -138,7 +142,7 @@ def _step_entered(state: State, event: Event, body: StepEntered) -> None:
         path=(*state.path, Visited(step, body.visit, how.by, how.label, how.confidence)),
         entered_by=None,
         step_waited=state.waited,
-        before_step=(state.used, state.replies, state.calls, state.money),
+        before_step=(state.used, state.replies, state.calls, state.money, state.child_usage),
         transcript=(),
         tail=None,
     )
@@ -179,7 +183,7 @@ def _lease_taken(state: State, event: Event, body: LeaseTaken) -> None:
 
 
 def _suspended(state: State, event: Event, body: RunSuspended) -> None:
-    change(state, suspended_at=event.at, lease=None)
+    change(state, suspended_at=event.at, waiting_for=body.waiting_for, lease=None)
 
 
 def _resumed(state: State, event: Event, body: RunResumed) -> None:
@@ -205,6 +209,9 @@ def _cut_off(state: State) -> None:
 
 def _timed_out(state: State, event: Event, body: TimeoutPassed) -> None:
     if body.scope in ("step", "call"):
+        if state.cursor is not None and state.cursor.question == "ask":  # nobody has answered in time
+            wake(state, event.at)
+            change_cursor(state, question=None)
         change_cursor(state, timed_out=body.limit)
     else:
         change(state, timed_out=(body.scope, body.limit))
@@ -247,4 +254,6 @@ _FOLDS: dict[type[Body], Fold] = {
     **fold_call.FOLDS,
     **fold_person.FOLDS,
     **fold_items.FOLDS,
+    **fold_message.FOLDS,
+    **fold_pause.FOLDS,
 }

@@ -68,6 +68,7 @@ def _handed_back(state: State, event: Event, body: RunHandedBack) -> None:
         done_at=body.to if body.done else None,
         items=None if state.items is None else state.items.changed(kept=body.items),
         entered_by=Visited(body.to, 1, "person", body.by),
+        children={},
         forgiven=state.visits,
         operators=(*state.operators, body.by),
     )

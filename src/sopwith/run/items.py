@@ -9,9 +9,19 @@ from typing import cast
 from sopwith.ir.event import Body, ItemsBegan, ItemsEnded
 from sopwith.ir.value import Json
 from sopwith.run.actor import Actor
+from sopwith.run.calling import judge_message
 from sopwith.run.decide_items import decide_item, is_covered, item_view
 from sopwith.run.decide_step import begins
-from sopwith.run.decision import AskPerson, BeginItems, Decision, EndItems, EnterPhase, Finish, RunItems
+from sopwith.run.decision import (
+    AskPerson,
+    BeginItems,
+    Decision,
+    EndItems,
+    EnterPhase,
+    Finish,
+    RunItems,
+    Suspend,
+)
 from sopwith.run.effects import judge_call
 from sopwith.run.limits import outlasted
 from sopwith.run.state import Cursor, State
@@ -93,9 +103,11 @@ def hold_leave(actors: list[ItemActor]) -> None:
         if cursor.approved is not True or cursor.key is not None or not is_covered(whole, cursor):
             continue
         arguments = cast("dict[str, Json]", actor.values.true(dict(cursor.arguments or {})))
-        judged = judge_call(
-            actor, actor.book.machine.tools[cursor.tool or ""], arguments, cursor, proposed=True
-        )
+        tool = actor.book.machine.tools.get(cursor.tool or "")
+        if tool is None:
+            judged = judge_message(actor, cursor.tool or "", arguments, cursor, proposed=True)
+        else:
+            judged = judge_call(actor, tool, arguments, cursor, proposed=True)
         if judged.void is not None:
             actor.emit(judged)
             return
@@ -127,7 +139,7 @@ class _Work:
         while True:
             self._pass_limits(actor)
             decision = actor.decide()
-            if decision is None or isinstance(decision, AskPerson):
+            if decision is None or isinstance(decision, AskPerson | Suspend):
                 break
             if isinstance(decision, EnterPhase | Finish):
                 self._over = True

@@ -22,6 +22,11 @@ TAKEN_FROM = ("escalated", "failed")
 """The outcomes that a person can take a run over from."""
 
 
+def only_tells(state: State) -> bool:
+    """Whether a run has ended for good, and what its open writes have done can still be recorded."""
+    return state.outcome is not None and state.outcome.kind not in TAKEN_FROM and bool(state.open)
+
+
 def take_over(actor: Actor, by: str, why: str | None) -> None:
     """`by` has the run from here on. Who has it already may go on; nobody else may take it away."""
     state = actor.journal.state
@@ -39,9 +44,7 @@ def take_over(actor: Actor, by: str, why: str | None) -> None:
     if state.outcome is None:
         raise UserError(
             Text("the run has not been handed to a person", "该运行没有转交人工"),
-            Text(
-                "only a run that has escalated or failed can be taken over", "只能接管已转交人工或失败的运行"
-            ),
+            _go_on_first(state),
         )
     if state.outcome.kind not in TAKEN_FROM or not state.bound:
         raise UserError(
@@ -49,6 +52,15 @@ def take_over(actor: Actor, by: str, why: str | None) -> None:
             Text("start a new run", "请开始新的运行"),
         )
     actor.journal.emit(taken)
+
+
+def _go_on_first(state: State) -> Text:
+    if state.suspended_at is None:
+        return Text(
+            f"its process has ended? First go on with it: sopwith resume {state.run}",
+            f"若其进程已结束，请先继续运行：sopwith resume {state.run}",
+        )
+    return Text("only a run that has escalated or failed can be taken over", "只能接管已转交人工或失败的运行")
 
 
 def set_values(actor: Actor, by: str, values: Mapping[str, Json]) -> None:

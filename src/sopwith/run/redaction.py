@@ -42,6 +42,8 @@ class Redaction:
             given = {name: revealed(redactor, value) for name, value in started.inputs.items()}
             principal = str(revealed(redactor, started.principal.id))
             redactor.learn(self.rules.names_in(inputs or {}, principal, given))
+            if started.parent is not None:
+                redactor.learn(redactor.hidden(started.inputs))
         return redactor
 
     def inputs(self, redactor: Redactor, given: Mapping[str, Json]) -> dict[str, Json]:

@@ -65,14 +65,23 @@ def route_error(book: Book, node: Node, state: State, cursor: Cursor, values: Va
     error = cursor.failed
     if error is None:
         raise ValueError("the step has not failed")
-    seen = state.changed(error=error)
-    if cursor.visit <= node.visits + 1:
-        for edge in node.on_error:
-            if edge.kind != "when" or _true(edge, book, seen, values):
-                return _take(book, state, edge, "error", error.code, None)
+    edge = catching_edge(book, node, state, error, values) if cursor.visit <= node.visits + 1 else None
+    if edge is not None:
+        return _take(book, state, edge, "error", error.code, None)
     if error.code == "denied":
         return Finish(Outcome(kind="denied", packet=packet(book, state)))
     return EnterPhase(Phase.ESCALATE)
+
+
+def catching_edge(
+    book: Book, node: Node, state: State, error: ErrorData, values: Values
+) -> CompiledEdge | None:
+    """The first `on_error` edge that takes `error`, or None. Raises `ExpressionError`."""
+    seen = state.changed(error=error)
+    for edge in node.on_error:
+        if edge.kind != "when" or _true(edge, book, seen, values):
+            return edge
+    return None
 
 
 def _judged(

@@ -17,7 +17,9 @@ class Run:
 
     `outcome` (None while it waits) holds true values; events and state hold placeholders. The hashes of events are in
     the log (`engine.log.read(run.id)`). `question` is what a person
-    is asked while the run is suspended; `inputs` are all inputs, those from the run's own facts included.
+    is asked while the run is suspended; `inputs` are all inputs, those from the run's own facts included. `waits_for`
+    is a run that it has called and that has not come back; `called_by` the run that has called it, where that has gone
+    on since.
     """
 
     state: State
@@ -25,6 +27,8 @@ class Run:
     outcome: Outcome | None
     question: str | None = None
     inputs: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    waits_for: Run | None = None
+    called_by: Run | None = None
 
     @property
     def id(self) -> str:

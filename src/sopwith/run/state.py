@@ -50,6 +50,27 @@ class _Changed:
         return copy
 
 
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """What a step waits for: a time, or an event until a deadline. Times are µs since 1970."""
+
+    until: int | None = None
+    event: str | None = None
+    deadline: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A run that was called and has not come back: by which step instance, what is reserved for it, until when it is
+    waited for (µs since 1970)."""
+
+    step: str
+    message_id: str
+    procedure: str
+    budget: Budget
+    deadline: int | None
+
+
 @dataclass(frozen=True)
 class Cursor(_Changed):
     """What is known about the step instance that the run is at. `decide` reads these facts from top to bottom."""
@@ -114,6 +135,14 @@ class Cursor(_Changed):
     """Final: `on_error` or an escalation follows."""
     covers: Mapping[int, str] = field(default_factory=dict[int, str])
     """The items, with the keyed hashes of their calls, that the one approval of a step over a list is for."""
+    child: str | None = None
+    """The run that the step has called, and that has not come back."""
+    wrote: bool = False
+    """A write of the run that was called has acted, or may have."""
+    paused: Paused | None = None
+    """What the step waits for."""
+    missed: bool = False
+    """The event that the step has waited for did not come in time."""
 
     @property
     def instance(self) -> str:
@@ -220,6 +249,8 @@ class State(_Changed):
     phase_waited: int = 0
     step_waited: int = 0
     suspended_at: int | None = None
+    waiting_for: str | None = None
+    """What a suspended run waits for: `human`, `time`, `event` or `child`."""
     screened: str | None = None
     screen_rule: str | None = None
     """The rule that the request, or later the output, met."""
@@ -250,8 +281,8 @@ class State(_Changed):
     """Model calls that were answered."""
     money: Decimal | None = NO_MONEY
     """What the replies cost; None where the price of one is not known."""
-    before_step: tuple[Usage, int, int, Decimal | None] = (_NOTHING, 0, 0, NO_MONEY)
-    """`used`, `replies`, `calls` and `money` when the step was entered."""
+    before_step: tuple[Usage, int, int, Decimal | None, Usage] = (_NOTHING, 0, 0, NO_MONEY, _NOTHING)
+    """`used`, `replies`, `calls`, `money` and `child_usage` when the step was entered."""
     verified: bool | None = None
     """How the checks of the procedure and its output came out."""
     timed_out: tuple[str, float] | None = None
@@ -266,10 +297,32 @@ class State(_Changed):
     """Steps whose writes have acted: they came back, or a person says so."""
     operators: tuple[str, ...] = ()
     """Who has set a value, or sent the run on: what is called then is of their making too."""
+    procedures: Mapping[str, str] = field(default_factory=dict[str, Any])
+    """The digests of the procedures that the run may call, by id."""
+    parent: str | None = None
+    """The run that has called this one."""
+    depth: int = 0
+    deadline: int | None = None
+    """Until when the run is waited for (µs since 1970)."""
+    children: Mapping[str, Child] = field(default_factory=dict[str, Child])
+    """The runs that were called and have not come back."""
+    child_usage: Usage = _NOTHING
+    """What those that have come back have used."""
+    child_seconds: float = 0.0
+    """How long they were at work while this run waited."""
+    taken: frozenset[int] = frozenset()
+    """The events of the inbox that were taken, by their seqs."""
     done_at: str | None = None
     """The step that the run was handed back to, where its own work has been done."""
     forgiven: Mapping[str, int] = field(default_factory=dict[str, Any])
     """Visits of a step that do not count against its bound: a person has sent the run there."""
+
+    @property
+    def cursors(self) -> tuple[Cursor, ...]:
+        """All that is known about step instances at hand."""
+        if self.cursor is None:
+            return ()
+        return (self.cursor, *(self.items.cursors.values() if self.items is not None else ()))
 
     @property
     def acting(self) -> OpenWrite | None:
@@ -303,7 +356,7 @@ class State(_Changed):
     @property
     def usage(self) -> Usage:
         """What the run has used so far."""
-        return _usage(self.used, self.replies, self.calls, self.money)
+        return _usage(self.used, self.replies, self.calls, self.money, self.child_usage)
 
     @property
     def budgets(self) -> tuple[Budget, ...]:
@@ -317,8 +370,8 @@ class State(_Changed):
 
     @property
     def seconds(self) -> float:
-        """How long the run has lasted, without its waiting."""
-        return (self.at - self.started_at - self.waited) / 1e6
+        """How long the run has lasted, without its waiting; while it waits for a child, that is at work for it."""
+        return (self.at - self.started_at - self.waited) / 1e6 + self.child_seconds
 
     @property
     def status(self) -> str:
@@ -328,5 +381,6 @@ class State(_Changed):
         return "running" if self.suspended_at is None else "suspended"
 
 
-def _usage(used: Usage, replies: int, calls: int, money: Decimal | None) -> Usage:
-    return used.model_copy(update={"model_calls": replies, "tool_calls": calls, "money": money})
+def _usage(used: Usage, replies: int, calls: int, money: Decimal | None, children: Usage) -> Usage:
+    own = used.model_copy(update={"model_calls": replies, "tool_calls": calls, "money": money})
+    return own if children is _NOTHING else own + children

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sopwith.ir.event import Body, CallFinished, Event, ItemsBegan, ItemsEnded, ValueStored
+from sopwith.ir.message import MessageReceived
+from sopwith.ir.pause import WaitEnded
 from sopwith.ir.place import step_id
 from sopwith.ir.tool import ErrorData
 from sopwith.run.state import Exchange, Reference, State, Stored
@@ -58,12 +60,16 @@ def close_exchange(state: State) -> None:
         change(state, transcript=(*state.transcript, Exchange(state.tail, said)), tail=None)
 
 
-def stored_in(body: CallFinished | ValueStored | ItemsBegan | ItemsEnded) -> Stored:
+Valued = CallFinished | ValueStored | ItemsEnded | MessageReceived | WaitEnded
+"""What gives a name a value."""
+
+
+def stored_in(body: Valued | ItemsBegan) -> Stored:
     """The value that an event carries, or a reference to it."""
     return body.value if body.blob is None else Reference(body.blob, body.size or 0, body.value)
 
 
-def bind(state: State, event: Event, body: CallFinished | ValueStored | ItemsEnded) -> None:
+def bind(state: State, event: Event, body: Valued) -> None:
     """Give a name, or the item at hand, the value that the event carries."""
     if body.name is not None:
         stored = stored_in(body)
@@ -80,7 +86,8 @@ def bind(state: State, event: Event, body: CallFinished | ValueStored | ItemsEnd
 def wake(state: State, at: int) -> None:
     """The run does not wait any more: the time that it has waited does not count."""
     if state.suspended_at is not None:
-        change(state, waited=state.waited + max(0, at - state.suspended_at), suspended_at=None)
+        waited = state.waited + max(0, at - state.suspended_at)
+        change(state, waited=waited, suspended_at=None, waiting_for=None)
 
 
 def close_write(state: State, started: int | None) -> None:

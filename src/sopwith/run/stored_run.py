@@ -37,7 +37,12 @@ class StoredRun:
     @property
     def started(self) -> RunStarted:
         """What the run is pinned to."""
-        return self.events[0].body
+        return self.all_events[0].body
+
+    @property
+    def all_events(self) -> list[Event]:
+        """The events that were read, and those that the driver has added since."""
+        return [*self.events, *self.driver.journal.events]
 
     @property
     def state(self) -> State:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import cast
 
+from sopwith.expr.template import Template
 from sopwith.ir.procedure import Input
 from sopwith.ir.value import Json
 from sopwith.models.port import ModelReply
@@ -99,6 +100,14 @@ def scope(
         elif name in state.values:
             found[name] = convert(state.values[name])
     return found
+
+
+def render(
+    template: Template, state: State, inputs: Mapping[str, Input], convert: Callable[[Stored], Json]
+) -> Json:
+    """The value of a template over the names that it reads. Raises `ExpressionError`."""
+    names = dict.fromkeys(path[0] for path in template.paths)
+    return template.render(scope(state, inputs, names, convert) if names else {})
 
 
 def shown(path: tuple[str, ...], state: State, inputs: Mapping[str, Input], values: Values) -> Json:

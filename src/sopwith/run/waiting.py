@@ -19,10 +19,11 @@ class Waiting:
 
     `given` are those who have agreed so far, of `count`; `principal` is whom the run acts for, and who may not approve
     where `four_eyes` are wanted. Leave may be wanted for several `calls`, the items of a list: then `arguments` holds
-    those of each under its name. After `until` it has to be asked for anew.
+    those of each under its name. `task` is the first run of the family. After `until` it has to be asked for anew.
     """
 
     run: str
+    task: str
     procedure: str
     step: str
     tool: str
@@ -49,6 +50,7 @@ def waiting_of(events: Sequence[Event]) -> Waiting | None:
     covered = () if state.items is None else state.items.those(body.items)
     return Waiting(
         run=state.run,
+        task=state.task,
         procedure=state.procedure_id,
         step=cursor.instance,
         tool=cursor.tool or (covered[0].tool if covered else None) or "",
@@ -66,7 +68,10 @@ def waiting_of(events: Sequence[Event]) -> Waiting | None:
 
 
 async def waiting(log: Log) -> tuple[list[Waiting], list[Text]]:
-    """All calls of a log that wait for leave, those that have waited longest first; and what of it cannot be read."""
+    """All calls of a log that wait for leave, and what of it cannot be read.
+
+    Those of one family stand together; what has waited longest comes first.
+    """
     found: list[Waiting] = []
     damage: list[Text] = []
     for row in await log.runs(sys.maxsize):
@@ -79,4 +84,5 @@ async def waiting(log: Log) -> tuple[list[Waiting], list[Text]]:
             continue
         if each is not None:
             found.append(each)
-    return sorted(found, key=lambda each: each.since), damage
+    first = {each.task: min(one.since for one in found if one.task == each.task) for each in found}
+    return sorted(found, key=lambda each: (first[each.task], each.task, each.since)), damage

@@ -10,6 +10,7 @@ from sopwith.errors import LogConflict, SopwithError, Text
 from sopwith.guard.alert import Alert, AlertSink
 from sopwith.ir.event import AlertRaised, Body, Event, HumanAsked, LeaseTaken
 from sopwith.log.port import Log, RunRow
+from sopwith.run.due import next_time
 from sopwith.run.inbox import messages, send
 from sopwith.run.journal import Clock
 from sopwith.run.lease import holder
@@ -23,6 +24,12 @@ _LOGGER = logging.getLogger("sopwith.alerts")
 ORPHANED = Text("nobody drives the run any more, since {:.0f} s", "运行已无人执行，已过 {:.0f} 秒")
 LATE = Text("{} > {:g} s, and its driver has not stopped it", "{} 超过 {:g} 秒，而执行者没有停止它")
 EXPIRED = Text("the approval can no longer be given", "批准已过期")
+OVERDUE = Text(
+    "due for {:.0f} s, and nobody has gone on with it: sopwith wake",
+    "已到时间 {:.0f} 秒而无人继续：sopwith wake",
+)
+GRACE_SECONDS = 60.0
+"""So long after its time a run may still be woken by somebody."""
 WAITING = Text("a person has been waited for {:.0f} s", "已等待人工 {:.0f} 秒")
 
 
@@ -96,8 +103,12 @@ class Watchdog:
         waits = state.cursor is not None and state.cursor.question == "approval"
         if waits and asked is not None and asked.expires_at is not None and now > asked.expires_at:
             yield "approval.expired", EXPIRED.in_(state.language)
+        at = next_time(state)
+        if at is not None and now > at + GRACE_SECONDS * 1e6:
+            yield "run.overdue", OVERDUE.in_(state.language).format((now - at) / 1e6)
         waited = (now - (state.suspended_at or now)) / 1e6
-        if self._waiting is not None and waited > self._waiting:
+        human = state.waiting_for in (None, "human")
+        if self._waiting is not None and human and waited > self._waiting:
             yield "run.waiting", WAITING.in_(state.language).format(waited)
 
     async def _is_new(self, run: str, events: Sequence[Event], code: str) -> bool:

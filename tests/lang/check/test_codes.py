@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.lang.check.tools import TOOLS
+from tests.lang.check.tools import LIBRARY, NOW, TOOLS
 
 from sopwith.lang.check import check
 from sopwith.lang.check.codes import CODES
@@ -45,7 +45,7 @@ SHOWN = [
 @pytest.mark.parametrize(("code", "fragment"), SHOWN)
 def test_the_procedure_shown_has_exactly_that_problem(code: str, fragment: str) -> None:
     document = read_yaml(procedure(fragment), "example.yaml")
-    found = check(document, TOOLS)
+    found = check(document, TOOLS, LIBRARY, NOW)
     assert {d.code for d in found} == {code}, [d.render() for d in found]
     for diagnostic in found:
         assert diagnostic.message.en and diagnostic.message.zh

@@ -92,11 +92,10 @@ def test_an_object_may_hold_a_longer_enum() -> None:
     assert found(f"steps:\n  a: {{do: Choose., returns: {schema}, end: complete}}\n") == []
 
 
-def test_an_approval_that_nobody_would_be_asked_for_is_refused() -> None:
-    text = "steps:\n  a:\n    tool: hr.submit\n    with: {user_id: u1, days: 1}\n    approval: manager\n"
-    problems = found(text + "    verify: a.status == 'ok'\n    end: complete\n")
-    assert [(d.code, str(d.severity), str(d.place)) for d in problems] == [("SW503", "error", "p.yaml:8:15")]
-    assert "policy" in problems[0].hint.en
+def test_an_approval_of_what_calls_nothing_is_refused() -> None:
+    problems = found("steps:\n  a:\n    answer: Hello.\n    approval: manager\n    end: complete\n")
+    assert [(d.code, str(d.severity), str(d.place)) for d in problems] == [("SW503", "error", "p.yaml:7:15")]
+    assert "'ask' step" in problems[0].hint.en
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sopwith.ir.procedure import Call, Input, Procedure, Step
 from sopwith.ir.tool import Effect, ToolSpec
 
 
@@ -29,3 +30,26 @@ TOOLS = {
         ),
     )
 }
+
+LIBRARY = {
+    one.id: one
+    for one in (
+        Procedure(
+            id="notify",
+            inputs={
+                "user_id": Input(schema={"type": "string"}),
+                "who": Input(**{"from": "run.principal.id"}),
+            },
+            start="end",
+            steps={"end": Step(id="end", end="complete")},
+        ),
+        Procedure(
+            id="circle",
+            start="back",
+            steps={"back": Step(id="back", call=Call(procedure="example"), end="complete")},
+        ),
+    )
+}
+
+NOW = 1_790_000_000_000_000
+"""In September 2026."""

@@ -30,6 +30,10 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
         if step.with_ and step.tool is None:
             message = Text("there is no tool that takes these arguments", "没有工具接收这些参数")
             hint = Text("Name the tool, or remove 'with'.", "请写明 tool，或删除 with。")
+            if step.call is not None:
+                hint = Text(
+                    "Put it into 'call', beside 'procedure'.", "请移到 call 之内，与 procedure 并列。"
+                )
             yield subject.error("SW409", (*path, "with"), message, hint)
         spec = subject.tool(step)
         if spec is not None:

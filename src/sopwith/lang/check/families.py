@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
 from sopwith.ir.diagnostic import Diagnostic, Severity
+from sopwith.ir.procedure import Procedure
 from sopwith.ir.tool import ToolSpec
 from sopwith.lang.check import (
+    callees,
     calls,
     conditions,
     edges,
@@ -23,6 +25,7 @@ from sopwith.lang.check import (
     size,
     support,
     unused,
+    waits,
 )
 from sopwith.lang.check.subject import Subject
 from sopwith.lang.document import Document
@@ -43,19 +46,28 @@ FAMILIES: tuple[Family, ...] = (
     examples.problems,
     calls.problems,
     lists.problems,
+    callees.problems,
+    waits.problems,
     support.problems,
 )
 ADVICE: tuple[Family, ...] = (unused.problems,)
 """What is certain only of a procedure without errors: a misspelled name is not one that nothing reads."""
 
 
-def check(document: Document, tools: Mapping[str, ToolSpec] | None = None) -> list[Diagnostic]:
+def check(
+    document: Document,
+    tools: Mapping[str, ToolSpec] | None = None,
+    library: Mapping[str, Procedure] | None = None,
+    now: int | None = None,
+) -> list[Diagnostic]:
     """Every problem of a procedure, in file order, with what its reader noted.
 
     `tools` are those that are connected, by name (`source.tool`); None where they are not known: then what a
-    tool takes and gives is not judged. Pure: no model, no network, and the same answer every time.
+    tool takes and gives is not judged. `library` are the procedures that may be called, by id; None where they
+    are not known either. A wait until a time before `now` (µs since 1970) is found. Pure: no model, no network,
+    and the same answer every time.
     """
-    subject = Subject(document, tools)
+    subject = Subject(document, tools, library, now)
     found = dict.fromkeys(
         chain(document.notes, (diagnostic for family in FAMILIES for diagnostic in family(subject)))
     )

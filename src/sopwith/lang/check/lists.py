@@ -15,7 +15,7 @@ from sopwith.lang.check.bindings import shapes_words
 from sopwith.lang.check.subject import Subject
 from sopwith.lang.document import Path
 
-REPEATED = ("tool", "returns", "answer")
+REPEATED = ("tool", "returns", "answer", "call")
 """The kinds of work that can be done for each item."""
 
 
@@ -32,7 +32,7 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
 def _work(subject: Subject, path: Path, step: Step) -> Iterator[Diagnostic]:
     if step.work == "route":
         message = Text("the step does nothing with its items", "该步骤没有对列表项做任何事")
-        hint = Text("Add 'tool', 'returns' or 'answer'.", "请加上 tool、returns 或 answer。")
+        hint = Text("Add 'tool', 'returns', 'answer' or 'call'.", "请加上 tool、returns、answer 或 call。")
         yield subject.error("SW421", path, message, hint)
     elif step.work not in REPEATED:
         key = "grip" if step.work == "free" else step.work
@@ -79,4 +79,6 @@ _ANOTHER = Text("Give the item another name: each: {as: …}.", "请为列表项
 _ASK = Text(
     "Ask once about the whole list, or let a tool do the asking.", "请就整个列表提问一次，或由工具逐一询问。"
 )
-_OTHER = Text("Use 'tool', 'returns' or 'answer' inside it.", "请在其中使用 tool、returns 或 answer。")
+_OTHER = Text(
+    "Use 'tool', 'returns', 'answer' or 'call' inside it.", "请在其中使用 tool、returns、answer 或 call。"
+)

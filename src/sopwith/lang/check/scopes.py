@@ -19,10 +19,17 @@ from sopwith.lang.check.types import RUN, Schema, inputs_type, joined, step_type
 class Scopes:
     """What is known at each site. Everything is derived once and remembered."""
 
-    def __init__(self, procedure: Procedure, flow: Flow, tools: Mapping[str, ToolSpec] | None) -> None:
+    def __init__(
+        self,
+        procedure: Procedure,
+        flow: Flow,
+        tools: Mapping[str, ToolSpec] | None,
+        library: Mapping[str, Procedure] | None = None,
+    ) -> None:
         self._procedure = procedure
         self._flow = flow
         self._tools = tools or {}
+        self._library = library or {}
         self._joined: dict[tuple[str, ...], Schema] = {}
         self._ended: Known | None = join(
             flow.after[name]
@@ -53,8 +60,11 @@ class Scopes:
             self._items[site.step] = self._item_type(site.step, step)
         found = {step.each.as_: self._items[site.step]}
         if site.moment == "checked" and step.writes is not None:
-            found[step.writes] = work_type(step, self._tools.get(step.tool or ""))
+            found[step.writes] = work_type(step, self._tools.get(step.tool or ""), self._callee(step))
         return found
+
+    def _callee(self, step: Step) -> Procedure | None:
+        return None if step.call is None else self._library.get(step.call.procedure)
 
     def _item_type(self, name: str, step: Step) -> Schema:
         """The type of the items of the list that a step goes over; `{}` where it is not known."""
@@ -98,7 +108,7 @@ class Scopes:
         """The type of a name that one of `steps` has written."""
         if steps not in self._joined:
             types = [
-                step_type(step, self._tools.get(step.tool or ""))
+                step_type(step, self._tools.get(step.tool or ""), self._callee(step))
                 for step in (self._procedure.steps[s] for s in steps)
             ]
             self._joined[steps] = joined(types)

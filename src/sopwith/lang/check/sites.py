@@ -38,7 +38,7 @@ def sites(procedure: Procedure) -> Iterator[Site]:
     if procedure.verify is not None:
         yield _plain(("verify",), None, "end", "condition", procedure.verify)
     for name, step in procedure.steps.items():
-        if step.work not in ("call", "wait", "script", "code"):
+        if step.work not in ("script", "code"):
             yield from _of(("steps", name), name, step)
 
 
@@ -52,6 +52,12 @@ def _of(path: Path, name: str, step: Step) -> Iterator[Site]:
         yield from _template((*path, key), name, work, getattr(step, key))
     for key, value in step.with_.items():
         yield from _template((*path, "with", key), name, work, value)
+    if step.call is not None:
+        for key, value in step.call.with_.items():
+            yield from _template((*path, "call", "with", key), name, work, value)
+    if step.wait is not None:
+        for key, text in (("until", step.wait.until), ("for", step.wait.for_)):
+            yield from _template((*path, "wait", key), name, work, text)
     for i, use in enumerate(step.uses or ()):
         yield _plain((*path, "uses", i), name, work, "use", use)
     yield from _enums((*path, "returns"), name, work, step.returns)

@@ -22,16 +22,25 @@ __all__ = ["Subject", "close"]
 
 
 class Subject:
-    """A document under check. `tools` is None where they are not known: then nothing is said about them.
+    """A document under check. `tools` is None where they are not known: then nothing is said about them, and the same
+    for the `library` of procedures that may be called. `now` is the time of the check, µs since 1970.
 
     `unusable` are its schemas that are none; in `procedure` they say nothing, so that rules need not doubt a schema.
     """
 
-    def __init__(self, document: Document, tools: Mapping[str, ToolSpec] | None) -> None:
+    def __init__(
+        self,
+        document: Document,
+        tools: Mapping[str, ToolSpec] | None,
+        library: Mapping[str, Procedure] | None = None,
+        now: int | None = None,
+    ) -> None:
         self.document = document
         self.unusable = unusable(document.procedure)
         self.procedure: Procedure = without(document.procedure, self.unusable)
         self.tools = tools
+        self.library = library
+        self.now = now
 
     @cached_property
     def graph(self) -> Graph:
@@ -62,7 +71,7 @@ class Subject:
     @cached_property
     def scopes(self) -> Scopes:
         """What expressions can read where they stand."""
-        return Scopes(self.procedure, self.flow, self.tools)
+        return Scopes(self.procedure, self.flow, self.tools, self.library)
 
     @cached_property
     def _conditions(self) -> dict[Path, Site]:

@@ -10,7 +10,7 @@ from sopwith.ir.procedure import Grip, Step
 from sopwith.lang.check.subject import Subject
 from sopwith.lang.compile import options
 from sopwith.lang.document import Path
-from sopwith.lang.refused import APPROVAL, GRIPS, KINDS
+from sopwith.lang.refused import GRIPS, KINDS
 
 
 def problems(subject: Subject) -> Iterator[Diagnostic]:
@@ -23,7 +23,7 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
                 yield subject.error("SW501", ("steps", name, key), message, hint)
         if step.grip is not None:
             yield from _grip(subject, ("steps", name, "grip"), step.grip)
-        if step.approval is not None:
+        if step.approval is not None and step.work not in ("tool", "call", "free"):
             yield subject.error("SW503", ("steps", name, "approval"), *_APPROVAL)
         for key, hint in _idle(step):
             message = Text(f"'{key}' does nothing on this step", f"“{key}”在该步骤上不起作用")
@@ -34,7 +34,7 @@ def _idle(step: Step) -> Iterator[tuple[str, Text]]:
     """The fields of a step that its kind does not act on, each with what to do instead."""
     choice = len(options(step.returns)) > 1 or isinstance((step.returns or {}).get("enum"), str)
     judges = any(edge.judge is not None for edge in step.next)
-    if step.retry is not None and step.work not in ("tool", "free"):
+    if step.retry is not None and step.work not in ("tool", "free", "call"):
         yield "retry", _ONLY_CALLS
     if step.tools is not None and step.work != "free":
         yield "tools", _ONLY_FREE
@@ -42,22 +42,37 @@ def _idle(step: Step) -> Iterator[tuple[str, Text]]:
         yield "grip", _NOT_FREE
     if step.returns is not None and step.work in ("answer", "route"):
         yield "returns", _NO_VALUE
+    if step.returns is not None and step.kind == "call":
+        yield "returns", _TYPED_THERE
+    if step.returns is not None and step.wait is not None and step.wait.event is None:
+        yield "returns", _NO_PAYLOAD
+    if step.timeout is not None and step.wait is not None and step.wait.event is None:
+        yield "timeout", _NO_TIMEOUT
     if step.min_confidence is not None and not judges and not (step.kind == "returns" and choice):
         yield "min_confidence", _NO_CHOICE
-    if step.examples and not judges and step.work in ("ask", "route", "free"):
+    if step.examples and not judges and step.work in ("ask", "route", "free", "wait", "call"):
         yield "examples", _NO_MODEL
 
 
 _APPROVAL = (
+    Text("'approval' is for a step that calls a tool or a procedure", "approval 用于调用工具或流程的步骤"),
     Text(
-        "this version does not carry out 'approval': nobody would be asked",
-        "本版本不执行 approval：不会有人被询问",
+        "Put it on the step that acts; to ask a person anything else, write an 'ask' step.",
+        "请写在执行操作的步骤上；若要向人提问，请写 ask 步骤。",
     ),
-    APPROVAL,
+)
+_TYPED_THERE = Text(
+    "The called procedure's 'output' is the type of the result: remove it.",
+    "结果的类型由被调用流程的 output 决定：请删除。",
+)
+_NO_PAYLOAD = Text("Only an event brings a value: remove it.", "只有事件会带来值：请删除。")
+_NO_TIMEOUT = Text(
+    "The wait ends by itself; only an event may stay away: remove it.",
+    "等待会自行结束，只有事件可能不来：请删除。",
 )
 _ONLY_CALLS = Text(
-    "Only calls of tools are retried: remove it, or use 'on_error'.",
-    "只有工具调用会重试：请删除，或用 on_error。",
+    "Only calls of tools and procedures are retried: remove it, or use 'on_error'.",
+    "只有工具和流程的调用会重试：请删除，或用 on_error。",
 )
 _ONLY_FREE = Text(
     "Only a step with grip 'free' chooses among tools: remove it.",

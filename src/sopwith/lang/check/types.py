@@ -65,9 +65,10 @@ def inputs_type(procedure: Procedure) -> Schema:
     }
 
 
-def step_type(step: Step, tool: ToolSpec | None) -> Schema:
-    """The schema of what a step writes; `{}` where nothing is known. `tool` is the step's, if known."""
-    one = work_type(step, tool)
+def step_type(step: Step, tool: ToolSpec | None, callee: Procedure | None = None) -> Schema:
+    """The schema of what a step writes; `{}` where nothing is known. `tool` is the step's, `callee` the procedure that
+    it calls, if known."""
+    one = work_type(step, tool, callee)
     if step.each is None:
         return one
     return {
@@ -96,7 +97,7 @@ def own_root(schema: Schema) -> Schema:
     return _resource(schema, "one")
 
 
-def work_type(step: Step, tool: ToolSpec | None) -> Schema:
+def work_type(step: Step, tool: ToolSpec | None, callee: Procedure | None = None) -> Schema:
     """The schema of what a step's work gives, once or for one item."""
     match step.work:
         case "tool":
@@ -105,10 +106,19 @@ def work_type(step: Step, tool: ToolSpec | None) -> Schema:
             return _TEXT
         case "ask":
             return step.returns or _TEXT
-        case "returns" | "free":
+        case "returns" | "free" | "wait":
             return step.returns or {}
+        case "call":
+            return _output_of(callee)
         case _:
             return {}
+
+
+def _output_of(callee: Procedure | None) -> Schema:
+    """What a call gives: the output of the procedure, or nothing where it has none."""
+    if callee is None:
+        return {}
+    return {"type": "null"} if callee.output is None else callee.output
 
 
 def joined(schemas: list[Schema]) -> Schema:

@@ -1,0 +1,240 @@
+"""Runs that call runs: children are driven while their parent waits, and parents when their children have ended.
+
+Everything that is done follows from the log, so it does not matter who does it: a parent that waits looks at its
+children, and whoever ends a child looks at its parent. Each looks after its own last event is on disk, so one of the
+two sees the other. The id of a child is made of its message, and its first event is compare-and-append: a child is
+made once. That it has ended is appended to its parent in the same way: it comes back once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sopwith.errors import ExpressionError, RunBusy, UserError
+from sopwith.ir.event import Body, Event, Principal, RunStarted
+from sopwith.ir.message import MessageSent
+from sopwith.run.calling import DEADLINE, error_of, received, step_of, wrote
+from sopwith.run.decide_call import calls_again
+from sopwith.run.decision import VERSION as DECISIONS
+from sopwith.run.drive import Driver
+from sopwith.run.driving import Driving, News
+from sopwith.run.inbox import messages
+from sopwith.run.lease import holder
+from sopwith.run.operator import TAKEN_FROM
+from sopwith.run.pausing import answer_missed, wait_ended
+from sopwith.run.prompt_file import prompts_digest
+from sopwith.run.route import catching_edge
+from sopwith.run.run import Run
+from sopwith.run.state import Child
+from sopwith.run.stopping import Stopping
+from sopwith.run.stored_run import StoredRun, open_run, pinned_book, read_state
+from sopwith.tools.catalogue import Catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """The families of runs in one log: what a run waits for is looked after, and then it goes on."""
+
+    driving: Driving
+    catalogue: Catalogue
+    stopping: Stopping
+
+    async def open(self, run: str) -> StoredRun:
+        """A stored run, held to its tools. Raises `UserError` as `open_run`."""
+        return await open_run(self.driving.log, run, self.driving.driver, self.catalogue)
+
+    async def drive(self, driver: Driver, earlier: Sequence[Event] = ()) -> Run:
+        """Drive a run that is one's own, with all that it calls, until it has ended or waits for somebody else."""
+        return await self._follow(StoredRun(list(earlier), driver), await self.driving.drive(driver, earlier))
+
+    async def go_on(self, stored: StoredRun, by: Principal | str) -> Run:
+        """Drive a stored run that waits for nothing, as `drive`."""
+        return await self._follow(stored, await self.driving.go_on(stored, by))
+
+    async def look(self, stored: StoredRun) -> Run:
+        """See whether what a stored run waits for has come, and go on with it then."""
+        run = self.driving.run(stored.driver, stored.events)
+        return await self._follow(stored, run)
+
+    async def up(self, run: Run) -> Run:
+        """Give what a run came to to the run that has called it, and go on there, up to the first of all.
+
+        Returns `run`, with the runs above it that have gone on.
+        """
+        parent = run.state.parent
+        if parent is None or run.outcome is None:
+            return run
+        stored = await self.open(parent)
+        state = stored.state
+        if state.outcome is not None or run.id not in state.children:
+            return run
+        if holder(state, self.driving.clock()) is not None:
+            return run  # its driver looks itself, before it leaves
+        before = state.seq
+        above = await (self.look(stored) if state.suspended_at is not None else self.go_on(stored, "driver"))
+        return run if above.state.seq == before else replace(run, called_by=await self.up(above))
+
+    async def cancel(self, run: str, by: str, why: str | None) -> Run:
+        """End a run as cancelled, with all that it has called. Raises `UserError` for an unknown or ended one,
+        `RunBusy` where its driver does not stop."""
+        told = await self.stopping.stop(run, by, why)
+        stored = await open_run(self.driving.log, run, self.driving.driver)
+        if not (told and stored.state.outcome is not None):
+            stored.must_be_open()
+            stored.driver.cancel(by, why)
+            await self.driving.append_first(stored.driver.journal)
+        news: list[News] = []
+        for name, child in stored.state.children.items():
+            ended = await self._cancelled(name, by, why)
+            if ended is not None:
+                news.append((received(stored.driver, ended.driver, child), child.step))
+        if stored.state.outcome is not None:
+            return self.driving.run(stored.driver, stored.events)
+        for body, step in news:
+            stored.driver.journal.emit(body, None, step)
+        return await self.driving.drive(stored.driver, stored.events)
+
+    async def _cancelled(self, run: str, by: str, why: str | None) -> StoredRun | None:
+        """A child that has ended now, as cancelled or before; None where it never began."""
+        if not await self.driving.log.read(run):
+            return None
+        with suppress(UserError):  # it may have ended
+            await self.cancel(run, by, why)
+        return await open_run(self.driving.log, run, self.driving.driver)
+
+    async def _follow(self, stored: StoredRun, run: Run) -> Run:
+        """Go on with a run as long as what it waits for has come. Where somebody else does, that is left to them."""
+        while run.state.suspended_at is not None and run.outcome is None and run.state.taken_by is None:
+            news, waits = await self._news(stored)
+            if not news:
+                return replace(run, waits_for=waits)
+            try:
+                run = await self.driving.go_on(stored, "driver", news)
+            except RunBusy:
+                stored = await self.open(run.id)
+                return self.driving.run(stored.driver, stored.events)
+        return run
+
+    async def _news(self, stored: StoredRun) -> tuple[list[News], Run | None]:
+        """What has come of that which a run waits for, and a run that it still waits for."""
+        driver = stored.driver
+        state = driver.journal.state
+        sent = {e.body.receiver: e.body for e in stored.all_events if isinstance(e.body, MessageSent)}
+        looked = await asyncio.gather(
+            *(self._child(stored, sent[name], child) for name, child in state.children.items())
+        )
+        news = [(body, step) for body, step in (*(one[0] for one in looked),) if body is not None]
+        waits = next((one[1] for one in looked if one[1] is not None), None)
+        now = max(self.driving.clock(), state.at)
+        for cursor in state.cursors:
+            inbox = await messages(self.driving.log, state.run) if cursor.paused is not None else ()
+            ended = wait_ended(driver, cursor, inbox, now)
+            if ended is not None:
+                news.append((ended, cursor.instance))
+        missed = answer_missed(state, stored.all_events, now)
+        if missed is not None:
+            news.append((missed, None))
+        return news, waits
+
+    async def _child(
+        self, parent: StoredRun, sent: MessageSent, child: Child
+    ) -> tuple[tuple[Body | None, str | None], Run | None]:
+        """What has come back from a child, which is begun or gone on with first; or the child as it waits."""
+        nothing: tuple[Body | None, str | None] = (None, None)
+        late = sent.deadline is not None and self.driving.clock() >= sent.deadline
+        try:
+            if late and await self._open(sent.receiver):
+                await self.cancel(sent.receiver, DEADLINE, None)
+            stored, run = await self._driven(parent, sent)
+        except RunBusy:
+            return nothing, None  # whoever drives it looks at its parent in the end
+        if run.outcome is None or not self._comes_back(parent.driver, stored.driver, child):
+            return nothing, run
+        return (received(parent.driver, stored.driver, child), child.step), None
+
+    async def _open(self, run: str) -> bool:
+        events = await self.driving.log.read(run)
+        return bool(events) and (await read_state(self.driving.log, run))[1].outcome is None
+
+    async def _driven(self, parent: StoredRun, sent: MessageSent) -> tuple[StoredRun, Run]:
+        """The child of a message, as far as it can be driven now. Raises `RunBusy` where somebody else drives it."""
+        if not await self.driving.log.read(sent.receiver):
+            stored = await self._begun(parent, sent)
+            return stored, await self.drive(stored.driver)
+        stored = await self.open(sent.receiver)
+        state = stored.state
+        if state.outcome is not None or state.taken_by is not None:
+            return stored, self.driving.run(stored.driver, stored.events)
+        stored.must_be_free(self.driving.clock())
+        if state.suspended_at is not None:
+            return stored, await self.look(stored)
+        return stored, await self.go_on(stored, "driver")
+
+    async def _begun(self, parent: StoredRun, sent: MessageSent) -> StoredRun:
+        """A child that begins: for the principal of its parent, under the rules in force, with the true inputs."""
+        driving, above = self.driving, parent.started
+        caller = parent.driver
+        given = dict(caller.values.true(sent.payload))
+        principal = caller.principal(caller.journal.state)
+        request = str(caller.values.true(above.request))
+        pinned = above.model_copy(
+            update={"procedure": sent.procedure, "procedure_id": sent.procedure_id, "grip": None}
+        )
+        book = await pinned_book(driving.log, pinned)
+        driver = driving.driver(book, sent.receiver, sent.task_id)
+        journal, redactor = driver.journal, driver.around.redactor
+        redactor.learn(driving.redaction.rules.names_in(book.procedure.inputs, principal.id, given))
+        redactor.learn(caller.around.redactor.hidden(sent.payload))
+        started = RunStarted(
+            procedure_id=sent.procedure_id,
+            procedure=sent.procedure,
+            tools=above.tools,
+            policy=journal.keep(*driving.rules),
+            prompts=prompts_digest(book.language, driving.models.shapes),
+            model=above.model,
+            models=above.models,
+            decisions=DECISIONS,
+            principal=principal.model_copy(update={"id": redactor.redact(principal.id)}),
+            request=redactor.redact(request),
+            inputs=driving.redaction.inputs(redactor, given),
+            date=datetime.fromtimestamp(driving.clock() / 1e6).date().isoformat(),
+            language=book.language,
+            budget=sent.budget,
+            dry_run=above.dry_run,
+            step_budget=above.step_budget,
+            step_budgets=above.step_budgets,
+            children=above.children,
+            parent=sent.sender,
+            parent_step=next(e.step for e in parent.all_events if e.body is sent),
+            depth=above.depth + 1,
+            deadline=sent.deadline,
+        )
+        await driving.begin(driver, started)
+        await driving.append_first(journal)
+        return StoredRun([], driver)
+
+    def _comes_back(self, caller: Driver, ended: Driver, sent: Child) -> bool:
+        """Whether the end of a child is the end of the call: not where a person can still take the child over, and the
+        caller has no way on without it."""
+        state = ended.journal.state
+        if state.outcome is None:
+            return False
+        if state.outcome.kind not in TAKEN_FROM or caller.journal.state.dry_run:
+            return True
+        return self._goes_on_without(caller, ended, sent)
+
+    def _goes_on_without(self, caller: Driver, ended: Driver, sent: Child) -> bool:
+        state = caller.journal.state
+        node = caller.book.machine.nodes[step_of(sent)]
+        error = error_of(caller, ended, sent)
+        cursor = next((c for c in state.cursors if c.child == ended.journal.run), None)
+        if cursor is not None and calls_again(node, cursor, error, wrote=wrote(ended.journal.state)):
+            return True
+        try:
+            return catching_edge(caller.book, node, state, error, caller.values) is not None
+        except ExpressionError:
+            return True

@@ -1,0 +1,65 @@
+"""Which waiting runs may go on: their time has come, or what they wait for has happened."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from sopwith.errors import SopwithError
+from sopwith.ir.pause import SignalSent
+from sopwith.log.port import Log
+from sopwith.run.inbox import messages
+from sopwith.run.operator import TAKEN_FROM
+from sopwith.run.state import State
+from sopwith.run.stored_run import read_state
+
+_LOGGER = logging.getLogger("sopwith")
+
+
+def next_time(state: State) -> int | None:
+    """When a run that waits is due at the latest, whatever else comes (µs since 1970); None where that has no end."""
+    if state.outcome is not None or state.suspended_at is None or state.taken_by is not None:
+        return None
+    found = [child.deadline for child in state.children.values()]
+    for cursor in state.cursors:
+        if cursor.paused is not None:
+            found += [cursor.paused.until, cursor.paused.deadline]
+        if cursor.question == "ask":
+            found.append(cursor.expires_at)
+    return min((at for at in found if at is not None), default=None)
+
+
+async def due(log: Log, now: int) -> list[str]:
+    """The runs of a log that wait and may go on at `now` (µs since 1970), those that were due first coming first."""
+    found: list[tuple[int, str]] = []
+    for row in await log.runs(sys.maxsize):
+        if row.status != "suspended":
+            continue
+        try:
+            _, state = await read_state(log, row.run)
+            at = next_time(state)
+            if at is not None and at <= now:
+                found.append((at, row.run))
+            elif await _has_come(log, state):
+                found.append((now, row.run))
+        except SopwithError as error:
+            _LOGGER.warning("run %s cannot be read: %s", row.run, error.message.en)
+    return [run for _, run in sorted(found)]
+
+
+async def _has_come(log: Log, state: State) -> bool:
+    """Whether an event lies in the inbox of a run that waits for it, or a run that it has called has ended."""
+    if state.outcome is not None or state.suspended_at is None or state.taken_by is not None:
+        return False
+    events = {cursor.paused.event for cursor in state.cursors if cursor.paused is not None}
+    for message in await messages(log, state.run) if events - {None} else ():
+        body = message.body
+        if isinstance(body, SignalSent) and body.event in events and message.seq not in state.taken:
+            return True
+    for child in state.children:
+        if not await log.read(child):
+            return True
+        _, called = await read_state(log, child)
+        if called.outcome is not None and called.outcome.kind not in TAKEN_FROM:
+            return True
+    return False

@@ -1,0 +1,115 @@
+"""What the runs of an engine are pinned to: its procedures, checked once, and its tools, as blobs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sopwith.errors import ProcedureError, Text, UserError
+from sopwith.guard.budget import Budgets
+from sopwith.ir.diagnostic import Severity
+from sopwith.ir.procedure import Grip, Procedure
+from sopwith.ir.tool import ToolSpec
+from sopwith.ir.value import digest
+from sopwith.lang.check import check
+from sopwith.lang.compile import compile_procedure
+from sopwith.lang.document import Document
+from sopwith.run.book import Book
+from sopwith.run.budget import hold_to_steps
+from sopwith.run.connected import ConnectedModels, hold_to_models
+from sopwith.tools.catalogue import Catalogue
+
+Blob = tuple[bytes, str]
+"""What is stored apart from the events, and its digest."""
+
+
+def as_blob(value: Any) -> Blob:
+    """JSON in the given order: steps are numbered, and properties generated, in it also after a resume."""
+    data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return data, digest(data)
+
+
+class Library:
+    """The procedures of an engine by id, and what they compile to with the tools of `catalogue`."""
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        catalogue: Catalogue,
+        budgets: Budgets,
+        models: ConnectedModels,
+    ) -> None:
+        self._documents = documents
+        self._catalogue = catalogue
+        self._budgets = budgets
+        self._models = models
+        self.specs: Mapping[str, ToolSpec] | None = None
+        """The tools by name, once they are known."""
+        self._checked: dict[str, Procedure] = {}
+        self._blobs: dict[str, Blob] = {}
+        self._books: dict[tuple[str, str | None], Book] = {}
+        self.tools: Blob = as_blob([])
+        """The specs of all tools."""
+
+    async def procedures(self) -> Mapping[str, Procedure]:
+        """The procedures by id, checked against the tools. Raises `ProcedureError` with all that is wrong."""
+        if self.specs is None:
+            specs = dict(await self._catalogue.specs())
+            library = {document.procedure.id: document.procedure for document in self._documents}
+            problems = [d for document in self._documents for d in check(document, specs, library)]
+            errors = [d for d in problems if d.severity is Severity.ERROR]
+            if errors:
+                raise ProcedureError(_BROKEN, _BROKEN_HINT, errors)
+            hold_to_steps(self._budgets, [document.procedure for document in self._documents])
+            for document in self._documents:
+                hold_to_models(self._models, document.procedure, document.place_of_model)
+            self._checked = library
+            self._blobs = {name: as_blob(each.to_data()) for name, each in self._checked.items()}
+            self.tools = as_blob([spec.model_dump(mode="json") for spec in specs.values()])
+            self.specs = specs
+        return self._checked
+
+    async def choose(self, name: str | None) -> Procedure:
+        """The procedure `name`, or the only one. Raises `UserError` where that is none."""
+        known = await self.procedures()
+        if name is None and len(known) == 1:
+            return next(iter(known.values()))
+        if name is not None and name in known:
+            return known[name]
+        listed = ", ".join(sorted(known))
+        if name is None:
+            raise UserError(
+                Text(f"there are {len(known)} procedures: {listed}", f"共有 {len(known)} 个流程：{listed}"),
+                Text("name one with `procedure=`", "请用 procedure= 指定一个"),
+            )
+        raise UserError(
+            Text(f"there is no procedure '{name}'", f"没有流程“{name}”"),
+            Text(f"known: {listed}", f"已有：{listed}"),
+        )
+
+    def blob(self, procedure: str) -> Blob:
+        """A checked procedure as it is pinned."""
+        return self._blobs[procedure]
+
+    def callees(self, procedure: Procedure) -> dict[str, Blob]:
+        """The procedures that a checked procedure calls, and those that these call, as they are pinned."""
+        found: dict[str, Blob] = {}
+        left = list(procedure.callees())
+        while left:
+            name = left.pop()
+            if name not in found:
+                found[name] = self._blobs[name]
+                left += self._checked[name].callees()
+        return dict(sorted(found.items()))
+
+    def book(self, procedure: Procedure, grip: Grip | None) -> Book:
+        """The book of a checked procedure."""
+        key = (procedure.id, grip)
+        if key not in self._books:
+            self._books[key] = Book(compile_procedure(procedure, self.specs or {}, grip))
+        return self._books[key]
+
+
+_BROKEN = Text("the procedures do not pass their checks", "流程未通过检查")
+_BROKEN_HINT = Text("see the diagnostics, or run `sopwith check`", "请查看诊断，或运行 sopwith check")
