@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+import subprocess
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -12,17 +18,25 @@ import typer
 
 from sopwith.cli.connection import read_policy
 from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.fmt import difference, replace
 from sopwith.cli.library import files_of
 from sopwith.cli.options import AsJson, Lang, Mcp, PolicyFile, Tools, new_verb
-from sopwith.cli.project import Options, Project, find_project
+from sopwith.cli.project import MCP, POLICY, TOOLS, Options, Project, find_project
+from sopwith.cli.settings import FILE
 from sopwith.cli.terminal import Terminal, diagnostics_of, terminal
 from sopwith.cli.toolbox import open_tools
-from sopwith.errors import ProcedureError, Text
+from sopwith.cli.watch import rounds
+from sopwith.errors import ProcedureError, Text, UserError
 from sopwith.guard.policy_check import check_policy
 from sopwith.ir.diagnostic import Diagnostic, Severity
 from sopwith.ir.tool import ToolSpec
 from sopwith.lang.check import check
+from sopwith.lang.check.library import library_problems
+from sopwith.lang.document import Document
+from sopwith.lang.fix import Check, fix
 from sopwith.lang.read import read
+from sopwith.lang.text_file import read_text_file
+from sopwith.lang.yaml import read_yaml
 
 verb = new_verb()
 
@@ -31,15 +45,39 @@ _NO_TOOLS = Text(
     "{}: no tools are connected (no tools.py or .mcp.json beside it): tools and arguments were not checked",
     "{}：没有连接工具（旁边没有 tools.py 或 .mcp.json），未检查工具与参数",
 )
+_FIXED = Text("fixed: {}", "已修复：{}")
+_NOT_YAML = Text(
+    "{}: only YAML can be fixed (`sopwith fmt` does not write this form)", "{}：只能修复 YAML 格式的文件"
+)
+_WATCHING = Text("watching {} files; Ctrl-C ends", "正在监视 {} 个文件；按 Ctrl-C 结束")
+_ALONE = (
+    Text("--watch goes with neither --fix nor --json", "--watch 不能与 --fix 或 --json 同时使用"),
+    Text("leave one of them out", "请去掉其中一个"),
+)
+_NOTHING_TO_SHOW = (
+    Text("--diff shows what --fix would change", "--diff 用于显示 --fix 将作的修改"),
+    Text("add --fix", "请加上 --fix"),
+)
+_PROCEDURE = re.compile(r"^[\"']?schema[\"']?\s*:\s*[\"']?sopwith/procedure/", re.MULTILINE)
+_CLEAR = "\x1b[2J\x1b[H"
 
 
 @verb.command()
 def check_(
     context: typer.Context,
-    files: Annotated[list[Path], typer.Argument(metavar="FILES…", help="Files of procedures. 流程文件")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILES…", help="Files of procedures, or folders. 流程文件或文件夹")
+    ],
     tools: Tools = None,
     mcp: Mcp = None,
     policy: PolicyFile = None,
+    fix_: Annotated[
+        bool, typer.Option("--fix", help="Remedy what has exactly one remedy. 修复只有一种改法的问题")
+    ] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", "--dry-run", help="With --fix: change nothing, show what would. 只显示")
+    ] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Check again at every change. 有改动就重查")] = False,
     as_json: AsJson = False,
     lang: Lang = "",
 ) -> int:
@@ -48,40 +86,162 @@ def check_(
     在运行之前检查流程；不用模型，不联网。
     """
     shown = terminal(context)
+    if watch and (fix_ or as_json):
+        raise UserError(*_ALONE)
+    if diff and not fix_:
+        raise UserError(*_NOTHING_TO_SHOW)
     options = Options(tools=tools or None, mcp=mcp, policy=policy)
-    seen: set[Path] = set()
-    found = [d for file in files for d in asyncio.run(_check(shown, file, options, seen))]
+    if watch:
+        return _watch(shown, files, options)
+    checking = _Checking(shown, options, fix_, diff, as_json)
+    found = [d for file in _procedures(files) for d in asyncio.run(checking.file(file))]
+    found += library_problems(checking.documents) if len(checking.documents) > 1 else []
     for diagnostic in found if not as_json else ():
         shown.out(diagnostic.render(shown.language))
     errors = sum(d.severity is Severity.ERROR for d in found)
     if as_json:
-        shown.document({"ok": not errors, "diagnostics": [d.to_json(shown.language) for d in found]})
-    shown.say(shown.text(_SUM).format(len(files), errors, len(found) - errors))
+        shown.document(
+            {"ok": not errors, "diagnostics": [d.to_json(shown.language) for d in found], **checking.fixed()}
+        )
+    shown.say(shown.text(_SUM).format(checking.count, errors, len(found) - errors))
     return ExitCode.INVALID if errors else ExitCode.OK
 
 
-async def _check(shown: Terminal, file: Path, options: Options, seen: set[Path]) -> list[Diagnostic]:
-    """What is wrong with a procedure, and odd about the policy beside it, unless that was `seen` before."""
-    project = find_project(file, options)
-    if not project.tools and project.mcp is None:
-        shown.say(shown.text(_NO_TOOLS).format(file))
-        return [*_procedure(project, file, None), *_policy(project, None, seen)]
-    async with open_tools(project) as catalogue:
-        specs = await catalogue.specs()
-        return [*_procedure(project, file, specs), *_policy(project, specs, seen)]
+def _procedures(files: list[Path]) -> Iterator[Path]:
+    """The files, each once; of a folder the YAML files in it that say that they are procedures."""
+    seen: set[Path] = set()
+    for file in files:
+        inside = sorted(_inside(file)) if file.is_dir() else [file]
+        if not inside:
+            raise UserError(
+                Text(f"there is no procedure in {file}", f"{file} 中没有流程"),
+                Text(
+                    "a procedure is a YAML file with 'schema: sopwith/procedure/…'",
+                    "流程是含“schema: sopwith/procedure/…”的 YAML 文件",
+                ),
+            )
+        yield from (one for one in inside if one.resolve() not in seen)
+        seen.update(one.resolve() for one in inside)
 
 
-def _procedure(project: Project, file: Path, specs: Mapping[str, ToolSpec] | None) -> list[Diagnostic]:
+def _inside(folder: Path) -> Iterator[Path]:
+    for file in folder.rglob("*.y*ml"):
+        hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+        if not hidden and file.suffix in (".yaml", ".yml") and file.is_file():
+            try:
+                head = file.read_bytes()[:20_000].decode("utf-8", "replace")
+            except OSError:
+                continue
+            if _PROCEDURE.search(head):
+                yield file
+
+
+@dataclass(slots=True)
+class _Checking:
+    """One check of several files, and what has come of it."""
+
+    shown: Terminal
+    options: Options
+    fixes: bool
+    only_shows: bool
+    as_json: bool
+    documents: list[Document] = field(default_factory=list[Document])
+    count: int = 0
+    _policies: set[Path] = field(default_factory=set[Path])
+    _applied: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    _differences: list[str] = field(default_factory=list[str])
+
+    async def file(self, file: Path) -> list[Diagnostic]:
+        """What is wrong with a procedure, after its fixes, and odd about the policy beside it."""
+        self.count += 1
+        project = find_project(file, self.options)
+        if not project.tools and project.mcp is None:
+            self.shown.say(self.shown.text(_NO_TOOLS).format(file))
+            return [*self._procedure(project, file, None), *self._policy(project, None)]
+        async with open_tools(project) as catalogue:
+            specs = await catalogue.specs()
+            return [*self._procedure(project, file, specs), *self._policy(project, specs)]
+
+    def fixed(self) -> dict[str, object]:
+        """What was fixed, for `--json`."""
+        if not self.fixes:
+            return {}
+        told: dict[str, object] = {"fixed": [d.to_json(self.shown.language) for d in self._applied]}
+        return {**told, "diff": "".join(self._differences)} if self.only_shows else told
+
+    def _procedure(
+        self, project: Project, file: Path, specs: Mapping[str, ToolSpec] | None
+    ) -> list[Diagnostic]:
+        library = files_of(project)
+
+        def checked(document: Document) -> list[Diagnostic]:
+            return check(document, specs, library.library(document), time.time_ns() // 1000)
+
+        if self.fixes and file.suffix not in (".yaml", ".yml"):
+            self.shown.say(self.shown.text(_NOT_YAML).format(file))
+        elif self.fixes:
+            return self._fix(file, checked)
+        try:
+            document = read(file)
+            self.documents.append(document)
+            return checked(document)
+        except ProcedureError as error:
+            return diagnostics_of(error)
+
+    def _fix(self, file: Path, checked: Check) -> list[Diagnostic]:
+        before = read_text_file(file, keep_line_ends=True)
+        fixed = fix(before, str(file), checked)
+        self._applied += fixed.applied
+        if self.only_shows and fixed.applied:
+            self._differences.append(difference(before, fixed.text, file))
+            if not self.as_json:
+                self.shown.out(self._differences[-1].rstrip("\n"))
+        elif fixed.applied:
+            replace(file, fixed.text)
+        for one in fixed.applied:
+            line = one.render(self.shown.language).split("\n")[0]
+            self.shown.say(self.shown.text(_FIXED).format(line))
+        with suppress(ProcedureError):
+            self.documents.append(read_yaml(fixed.text, str(file)))
+        return list(fixed.left)
+
+    def _policy(self, project: Project, specs: Mapping[str, ToolSpec] | None) -> list[Diagnostic]:
+        if project.policy is None or project.policy in self._policies:
+            return []
+        self._policies.add(project.policy)
+        policy, file = read_policy(project.policy)
+        return check_policy(policy, file, specs)
+
+
+def _watch(shown: Terminal, files: list[Path], options: Options) -> int:
+    """Check in a process of its own at each change, so that the tools and what they import are read anew."""
+    list(_procedures(files))  # a folder without procedures is a mistake, a file that goes and comes is not
+    given = [part for tool in options.tools or () for part in ("--tools", str(tool))]
+    given += [
+        p for name, f in (("--mcp", options.mcp), ("--policy", options.policy)) if f for p in (name, str(f))
+    ]
+    given += ["--lang", shown.language, "--", *map(str, files)]
+    command = [sys.executable, "-c", "from sopwith.cli.app import main; main()", "check", *given]
+    clears = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     try:
-        document = read(file)
-        return check(document, specs, files_of(project).library(document), time.time_ns() // 1000)
-    except ProcedureError as error:
-        return diagnostics_of(error)
+        for _ in rounds(lambda: _watched(files, options)):
+            if clears:
+                shown.line(_CLEAR)
+            subprocess.run(command, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, check=False)
+            shown.say(shown.text(_WATCHING).format(len(set(_watched(files, options)))))
+    except KeyboardInterrupt:
+        pass
+    return ExitCode.OK
 
 
-def _policy(project: Project, specs: Mapping[str, ToolSpec] | None, seen: set[Path]) -> list[Diagnostic]:
-    if project.policy is None or project.policy in seen:
-        return []
-    seen.add(project.policy)
-    policy, file = read_policy(project.policy)
-    return check_policy(policy, file, specs)
+def _watched(files: list[Path], options: Options) -> list[Path]:
+    """The procedures, and whatever beside them takes part: tools and what they may import, settings, a policy."""
+    try:
+        procedures = list(_procedures(files))
+    except UserError:
+        procedures = []
+    named = [path for path in (*(options.tools or ()), options.mcp, options.policy) if path is not None]
+    folders = dict.fromkeys(path.absolute().parent for path in (*procedures, *files, *named))
+    beside = [folder / name for folder in folders for name in (TOOLS, MCP, POLICY, FILE)]
+    modules = [module for folder in folders for module in sorted(folder.glob("*.py"))]
+    return list(dict.fromkeys(path.absolute() for path in (*procedures, *named, *beside, *modules)))

@@ -68,10 +68,7 @@ def _format(shown: Terminal, file: Path, *, check: bool, diff: bool) -> bool:
     if after == before:
         return False
     if diff:
-        lines = difflib.unified_diff(
-            before.splitlines(keepends=True), after.splitlines(keepends=True), str(file), str(file)
-        )
-        sys.stdout.writelines(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        sys.stdout.write(difference(before, after, file))
     if check:
         shown.say(shown.text(_WOULD).format(file))
         shown.say(shown.text(_HINT).format(file))
@@ -79,6 +76,14 @@ def _format(shown: Terminal, file: Path, *, check: bool, diff: bool) -> bool:
         replace(file, after)
         shown.say(shown.text(_DID).format(file))
     return True
+
+
+def difference(before: str, after: str, file: Path) -> str:
+    """The changed lines of a file, as a unified diff."""
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True), after.splitlines(keepends=True), str(file), str(file)
+    )
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
 def replace(file: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from typing import Literal as OneOf
 
 from sopwith.errors import NO_HINT, Text
@@ -37,6 +37,7 @@ _LOGIC = frozenset({"_&&_", "_||_"})
 _EQUALITY = frozenset({"_==_", "_!=_"})
 _SURE = (Name, Select)
 _NUMERIC = frozenset({"int", "uint", "double"})
+_NEAR, _CLEARLY = 0.7, 0.1
 _TYPES = TYPE_NAMES - {"timestamp", "duration", "dyn"}
 """The names of types that are values too: `type(x) == int`."""
 
@@ -49,6 +50,15 @@ class TypeProblem:
     column: int
     hint: Text = NO_HINT
     kind: ProblemKind = "types"
+    misspelled: tuple[str, str] | None = None
+    """The word that is wrong, and the only one that can have been meant."""
+
+
+def sole(word: str, known: Iterable[str]) -> str | None:
+    """What was meant by `word`: the one that is near it, where no other is about as near."""
+    near = get_close_matches(word, list(known), n=2, cutoff=_NEAR)
+    likeness = [SequenceMatcher(None, one, word).ratio() for one in near]
+    return near[0] if near and (len(near) == 1 or likeness[0] - likeness[1] >= _CLEARLY) else None
 
 
 def close(word: str, known: Iterable[str]) -> Text:
@@ -109,6 +119,15 @@ class Inference:
         self.problems.append(TypeProblem(message, column, hint, kind))
         return DYN
 
+    def _misspelled(
+        self, kind: ProblemKind, column: int, message: Text, word: str, known: Iterable[str]
+    ) -> Shapes:
+        names = list(known)
+        meant = sole(word, names)
+        both = None if meant is None else (word, meant)
+        self.problems.append(TypeProblem(message, column, close(word, names), kind, both))
+        return DYN
+
     def _literal(self, node: Literal) -> Shapes:
         kind: Kind = node.kind  # pyright: ignore[reportAssignmentType]
         return (Shape(kind, values=(node.value,) if kind in ("string", "int", "double") else None),)
@@ -123,7 +142,7 @@ class Inference:
             self.sure = False  # no JSON
             return of_kind("type")
         message = Text(f"there is no name '{name}' here", f"此处没有名称“{name}”")
-        return self._problem("name", node.column, message, close(name, self._types))
+        return self._misspelled("name", node.column, message, name, self._types)
 
     def _select(self, node: Select) -> Shapes:
         column = _end(node.operand) if node.test else node.column
@@ -151,7 +170,7 @@ class Inference:
             return union(parts)
         names = dict.fromkeys(known for shape in maps for known in member_names(shape))
         message = Text(f"there is no field '{name}'", f"没有字段“{name}”")
-        return self._problem("field", column + 1, message, close(name, names))
+        return self._misspelled("field", column + 1, message, name, names)
 
     def _map(self, node: MapLiteral) -> Shapes:
         fields: dict[str, Shapes] = {}
@@ -247,7 +266,7 @@ class Inference:
 
     def _unknown(self, name: str, column: int) -> Shapes:
         message = Text(f"there is no function '{name}'", f"没有函数“{name}”")
-        return self._problem("function", max(1, column - len(name)), message, close(name, NAMES))
+        return self._misspelled("function", max(1, column - len(name)), message, name, NAMES)
 
     def _condition(self, node: Node) -> None:
         shapes = self.of(node)
@@ -302,7 +321,7 @@ class Inference:
         for word in given:
             if word not in legal:
                 message = Text(f"the value is never '{word}'", f"该值永远不会是“{word}”")
-                self._problem("never", column, message, close(word, legal))
+                self._misspelled("never", column, message, word, legal)
 
     def _apply(self, overloads: tuple[Overload, ...], node: Call, args: tuple[Shapes, ...]) -> Shapes:
         """The result for the overloads that some alternatives of `args` fit; a problem where none does."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -30,11 +31,26 @@ class Place(BaseModel):
         return f"{self.file}:{self.line}:{self.column}"
 
 
+class Edit(BaseModel):
+    """One change of the YAML form, at the `path` of its keys and indices.
+
+    `set` puts `text` there (also where nothing is yet), `remove` takes a key away with its value, `rename` gives a key
+    the name `text`, `last` moves an item to the end of its list.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    path: tuple[str | int, ...]
+    action: Literal["set", "remove", "rename", "last"] = "set"
+    text: str = ""
+
+
 class Diagnostic(BaseModel):
     """One problem: a stable `code`, its place, the sentence and the remedy.
 
-    SW1xx reading, SW2xx graph, SW3xx names and types, SW4xx tools, SW6xx policies, SW7xx drawings, drafts and skills.
-    `step` is the id of the step it is about, if any.
+    SW1xx reading, SW2xx graph, SW3xx names and types, SW4xx tools, SW6xx policies, SW7xx drawings, drafts and skills,
+    SW8xx libraries. `step` is the id of the step it is about, if any; `fix` the remedy as edits, where there is exactly
+    one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -45,6 +61,7 @@ class Diagnostic(BaseModel):
     message: Text
     hint: Text = NO_HINT
     step: str | None = None
+    fix: tuple[Edit, ...] = ()
 
     def render(self, language: str = "en") -> str:
         """`error[SW201] leave.yaml:31:5 sentence`, and `help: …` on a second line."""
@@ -65,4 +82,5 @@ class Diagnostic(BaseModel):
             "step": self.step,
             "message": self.message.in_(language),
             "hint": self.hint.in_(language),
+            "fixable": bool(self.fix),
         }

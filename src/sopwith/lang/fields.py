@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from sopwith.errors import Text
+from sopwith.ir.diagnostic import Edit
 from sopwith.ir.procedure import MOST_AT_ONCE, MOST_ITEMS, Grip
 from sopwith.ir.value import Json
 from sopwith.lang.document import Path
@@ -18,6 +19,7 @@ from sopwith.lang.kinds import (
     Reading,
     Refused,
     anything,
+    as_identifier,
     duration,
     fields,
     fraction,
@@ -146,7 +148,13 @@ def named(kind: Kind) -> Kind:
         for key, item in cast("dict[str, Json]", found).items():
             where = (*path, key)
             if not IDENTIFIER.fullmatch(key):
-                reading.problems.add("SW111", reading.key(where), *not_identifier(key))
+                fix = as_identifier(where, key, key=True)
+                taken = [
+                    *found,
+                    *(e.text for other in found if other != key for e in as_identifier((), other)),
+                ]
+                fix = () if fix and fix[0].text in taken else fix
+                reading.problems.add("SW111", reading.key(where), *not_identifier(key), fix=fix)
                 continue
             one = kind(reading, where, item)
             if one is not SKIP:
@@ -256,6 +264,7 @@ def step(reading: Reading, path: Path, value: Json) -> Json:
             Text("a step has no field 'id'", "步骤没有“id”字段"),
             Text(f"its id is its key, '{path[-1]}'", f"它的键“{path[-1]}”就是 id"),
             step=str(path[-1]),
+            fix=(Edit(path=(*path, "id"), action="remove"),) if value["id"] == path[-1] else (),
         )
         value = {k: v for k, v in cast("dict[str, Json]", value).items() if k != "id"}
     read = fields(reading, path, value, STEP, (), STEP_WORDS)

@@ -14,9 +14,11 @@ from typing import Any, cast
 
 from sopwith.errors import NO_HINT, Text
 from sopwith.expr.expression import RESERVED, TYPE_NAMES
+from sopwith.expr.infer import sole
 from sopwith.expr.syntax import NAMESPACES
-from sopwith.ir.diagnostic import Place
+from sopwith.ir.diagnostic import Edit, Place
 from sopwith.ir.duration import read_duration
+from sopwith.ir.procedure import SCHEMA
 from sopwith.ir.value import Json
 from sopwith.lang.document import Path, nearest
 from sopwith.lang.problem import Problems
@@ -57,20 +59,24 @@ class Reading:
     tree: Tree
     problems: Problems
 
-    def problem(self, code: str, path: Path, message: Text, hint: Text = NO_HINT) -> Any:
+    def problem(
+        self, code: str, path: Path, message: Text, hint: Text = NO_HINT, fix: tuple[Edit, ...] = ()
+    ) -> Any:
         """Note a problem at the place of `path`; returns `SKIP`."""
         step = path[1] if len(path) > 1 and path[0] == "steps" else None
         place = self.key(path) if code == "SW110" else nearest(self.tree.places, path, self.problems.file)
-        self.problems.add(code, place, message, hint, cast("str | None", step))
+        self.problems.add(code, place, message, hint, cast("str | None", step), fix)
         return SKIP
 
-    def wrong(self, path: Path, value: Json, wanted: Text, hint: Text = NO_HINT) -> Any:
+    def wrong(
+        self, path: Path, value: Json, wanted: Text, hint: Text = NO_HINT, fix: tuple[Edit, ...] = ()
+    ) -> Any:
         """Note that `value` is not what is wanted."""
         name, found = spell(path), describe(value)
         message = Text(
             f"{name} must be {wanted.en}, not {found.en}", f"{name} 应为{wanted.zh}，不是{found.zh}"
         )
-        return self.problem("SW112", path, message, hint)
+        return self.problem("SW112", path, message, hint, fix)
 
     def key(self, path: Path) -> Place:
         """Where the key of `path` stands."""
@@ -166,8 +172,16 @@ def identifier(reading: Reading, path: Path, value: Json) -> Json:
     if not isinstance(value, str):
         return reading.wrong(path, value, Text("a name", "名称"), A_NAME)
     if not IDENTIFIER.fullmatch(value):
-        return reading.problem("SW111", path, *not_identifier(value))
+        return reading.problem("SW111", path, *not_identifier(value), fix=as_identifier(path, value))
     return value
+
+
+def as_identifier(path: Path, value: str, *, key: bool = False) -> tuple[Edit, ...]:
+    """The edit that makes an identifier of a `value` that lacks nothing but other separators: `look-up` → `look_up`."""
+    better = re.sub(r"[-./ ]", "_", value)
+    if not IDENTIFIER.fullmatch(better) or better in UNUSABLE:
+        return ()
+    return (Edit(path=path, action="rename" if key else "set", text=better),)
 
 
 def not_identifier(value: str) -> tuple[Text, Text]:
@@ -227,8 +241,10 @@ def one_of(*choices: str, refused: Collection[str] = ()) -> Kind:
     def read(reading: Reading, path: Path, value: Json) -> Json:
         if value in choices:
             return value
+        meant = sole(str(value), offered)
+        fix = () if meant is None or not isinstance(value, str) else (Edit(path=path, text=meant),)
         hint = suggestion(str(value), offered) or Text("choose one of them", "请选择其中之一")
-        return reading.wrong(path, value, Text(f"one of {listed}", f"其中之一：{listed}"), hint)
+        return reading.wrong(path, value, Text(f"one of {listed}", f"其中之一：{listed}"), hint, fix)
 
     return read
 
@@ -290,7 +306,7 @@ def fields(
     for key, item in cast("dict[str, Json]", value).items():
         kind = table.get(key)
         if kind is None:
-            unknown_field(reading, (*path, key), table, known_as)
+            unknown_field(reading, (*path, key), table, known_as, cast("dict[str, Json]", value))
             continue
         read = kind(reading, (*path, key), item)
         if read is not SKIP:
@@ -304,14 +320,19 @@ def fields(
                 path,
                 Text(f"{where.en} has no '{key}'", f"{where.zh} 缺少“{key}”"),
                 Text(f"add '{key}: …'", f"请补上“{key}: …”"),
+                (Edit(path=("schema",), text=SCHEMA),) if (*path, key) == ("schema",) else (),
             )
     return result
 
 
 def unknown_field(
-    reading: Reading, path: Path, table: Mapping[str, Kind], known_as: Mapping[str, str]
+    reading: Reading,
+    path: Path,
+    table: Mapping[str, Kind],
+    known_as: Mapping[str, str],
+    beside: Collection[str],
 ) -> None:
-    """Note a key that nothing reads, with the key that was probably meant."""
+    """Note a key that nothing reads, with the key that was probably meant; `beside` are all keys of its mapping."""
     key = str(path[-1])
     where = spell(path[:-1]) if len(path) > 1 else ""
     message = Text(
@@ -327,7 +348,10 @@ def unknown_field(
     else:
         listed = ", ".join(name for name, one in table.items() if not isinstance(one, Refused))
         hint = Text(f"the fields are {listed}", f"可用的字段：{listed}")
-    reading.problem("SW110", path, message, hint)
+    only = sole(key.lower(), [name for name, one in table.items() if not isinstance(one, Refused)])
+    certain = only is not None and only == meant and only not in beside
+    fix = (Edit(path=path, action="rename", text=only),) if certain and only is not None else ()
+    reading.problem("SW110", path, message, hint, fix)
 
 
 def suggestion(word: str, known: tuple[str, ...]) -> Text | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sopwith.errors import NO_HINT, ProcedureError, Text
-from sopwith.ir.diagnostic import Diagnostic, Place, Severity
+from sopwith.ir.diagnostic import Diagnostic, Edit, Place, Severity
 
 LIMIT = 50
 """More problems than this are not listed: the rest follows from the first ones."""
@@ -21,22 +21,37 @@ class Problems:
         return self._errors > 0
 
     def add(
-        self, code: str, place: Place, message: Text, hint: Text = NO_HINT, step: str | None = None
+        self,
+        code: str,
+        place: Place,
+        message: Text,
+        hint: Text = NO_HINT,
+        step: str | None = None,
+        fix: tuple[Edit, ...] = (),
     ) -> None:
-        """Note an error at `place`."""
+        """Note an error at `place`; `fix` is its remedy, where there is exactly one."""
         if self._errors < LIMIT:
             self._errors += 1
-            self._note(Severity.ERROR, code, place, message, hint, step)
+            self._note(Severity.ERROR, code, place, message, hint, step, fix)
 
     def warn(self, code: str, place: Place, message: Text, hint: Text = NO_HINT) -> None:
         """Note what was read with a doubt, or left out. Each is listed: whoever reads the result must know."""
-        self._note(Severity.WARNING, code, place, message, hint, None)
+        self._note(Severity.WARNING, code, place, message, hint, None, ())
 
     def _note(
-        self, severity: Severity, code: str, place: Place, message: Text, hint: Text, step: str | None
+        self,
+        severity: Severity,
+        code: str,
+        place: Place,
+        message: Text,
+        hint: Text,
+        step: str | None,
+        fix: tuple[Edit, ...],
     ) -> None:
         self._found.append(
-            Diagnostic(code=code, severity=severity, place=place, message=message, hint=hint, step=step)
+            Diagnostic(
+                code=code, severity=severity, place=place, message=message, hint=hint, step=step, fix=fix
+            )
         )
 
     def adopt(self, others: Problems, hint: Text) -> None:

@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from sopwith.errors import Text
-from sopwith.ir.diagnostic import Place
+from sopwith.ir.diagnostic import Edit, Place
 from sopwith.ir.value import Json
 from sopwith.lang.document import Path
 from sopwith.lang.problem import Problems
@@ -274,9 +274,17 @@ class _Builder:
         value = resolve_plain(text)
         if isinstance(value, Text):
             hint = Text(_QUOTE.en.format(text), _QUOTE.zh.format(text))
-            self._problems.add("SW107", self._place(event), value, hint)
+            fix = (Edit(path=self._next_path(), text=text),)
+            self._problems.add("SW107", self._place(event), value, hint, fix=fix)
             return text
         return value
+
+    def _next_path(self) -> Path:
+        """The path of the value that comes next."""
+        if not self._open:
+            return ()
+        holder = self._open[-1]
+        return (*holder.path, len(holder.value) if isinstance(holder.value, list) else holder.key or "")
 
     def _refuse_properties(self, event: Any) -> None:
         tag = getattr(event, "tag", None)

@@ -9,7 +9,7 @@ from sopwith.ir.diagnostic import Diagnostic
 from sopwith.ir.procedure import Step
 from sopwith.ir.tool import Effect, ToolSpec
 from sopwith.lang.check.bindings import misfits
-from sopwith.lang.check.subject import Subject, close
+from sopwith.lang.check.subject import Subject, close, meant
 from sopwith.lang.compile import parameters
 from sopwith.lang.document import Path
 
@@ -67,7 +67,8 @@ def _exists(subject: Subject, code: str, path: Path, tool: str) -> Iterator[Diag
         message = Text(f"there is no tool '{tool}'", f"没有工具“{tool}”")
         permitted = subject.procedure.tools if code == "SW401" else None
         offered = [name for name in sorted(subject.tools) if permitted is None or name in permitted]
-        yield subject.error(code, path, message, close(tool, offered or sorted(subject.tools)))
+        known = offered or sorted(subject.tools)
+        yield subject.error(code, path, message, close(tool, known), fix=meant(path, tool, known))
 
 
 def _arguments(subject: Subject, path: Path, step: Step, spec: ToolSpec) -> Iterator[Diagnostic]:
@@ -79,7 +80,8 @@ def _arguments(subject: Subject, path: Path, step: Step, spec: ToolSpec) -> Iter
         if key not in properties:
             if not open_:
                 message = Text(f"'{spec.name}' takes no '{key}'", f"“{spec.name}”没有参数“{key}”")
-                yield subject.error("SW406", where, message, close(key, properties))
+                fix = meant(where, key, [name for name in properties if name not in step.with_], "rename")
+                yield subject.error("SW406", where, message, close(key, properties), fix=fix)
             continue
         for at, problem in misfits(value, properties[key], spec.input_schema, where, subject.gives):
             message = Text(

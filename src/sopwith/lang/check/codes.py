@@ -76,3 +76,8 @@ CODES: dict[str, Text] = {
     "SW806": Text("a time or duration that is none", "不是时间或时长"),
     "SW807": Text("a wait that is over before it begins", "尚未开始便已结束的等待"),
 }  # fmt: skip
+
+LIBRARY_CODES: dict[str, Text] = {
+    "SW810": Text("two procedures that a search cannot tell apart", "检索无法区分的两个流程"),
+}
+"""What is found only by looking at several procedures together."""

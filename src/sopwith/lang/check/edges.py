@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sopwith.errors import ExpressionError, Text
 from sopwith.expr.expression import parse
-from sopwith.ir.diagnostic import Diagnostic
+from sopwith.ir.diagnostic import Diagnostic, Edit
 from sopwith.ir.procedure import Edge, Step
 from sopwith.lang.check.subject import Subject
 from sopwith.lang.compile import MAX_CHOICES, options
@@ -41,7 +41,8 @@ def _of(
     for i in others[1:]:
         yield subject.error("SW208", (*path, i, "otherwise"), *_SEVERAL_OTHERWISE)
     if others and others[0] < len(edges) - 1 and len(others) == 1:
-        yield subject.error("SW211", (*path, others[0], "otherwise"), *_OTHERWISE_LAST)
+        fix = (Edit(path=(*path, others[0]), action="last"),)
+        yield subject.error("SW211", (*path, others[0], "otherwise"), *_OTHERWISE_LAST, fix=fix)
     always = [
         i for i, edge in enumerate(edges) if edge.when is None and edge.judge is None and not edge.otherwise
     ]

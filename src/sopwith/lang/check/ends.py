@@ -11,7 +11,7 @@ from sopwith.ir.diagnostic import Diagnostic
 from sopwith.ir.procedure import Step
 from sopwith.ir.value import Json
 from sopwith.lang.check.bindings import misfits
-from sopwith.lang.check.subject import Subject, close
+from sopwith.lang.check.subject import Subject, close, meant
 
 
 def problems(subject: Subject) -> Iterator[Diagnostic]:
@@ -63,7 +63,9 @@ def _result(
         if schema is None:
             if _closed(node):
                 message = Text(f"the output has no '{key}'", f"output 中没有“{key}”")
-                yield subject.error("SW215", (*path, key), message, close(key, properties))
+                where = (*path, key)
+                fix = meant(where, key, [name for name in properties if name not in result], "rename")
+                yield subject.error("SW215", where, message, close(key, properties), fix=fix)
             continue
         for where, problem in misfits(value, schema, root, (*path, key), subject.gives):
             message = Text(f"'{key}' {problem.en}", f"“{key}”不符合 output：{problem.zh}")

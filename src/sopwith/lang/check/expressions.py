@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from sopwith.errors import NO_HINT, ExpressionError, Text
 from sopwith.expr.expression import Expression
-from sopwith.expr.infer import ProblemKind, TypeProblem, print_kinds
+from sopwith.expr.infer import ProblemKind, TypeProblem, print_kinds, sole
+from sopwith.expr.respell import in_cel
 from sopwith.expr.shape import Shapes, kinds
 from sopwith.expr.syntax import Name, walk
-from sopwith.ir.diagnostic import Diagnostic
+from sopwith.ir.diagnostic import Diagnostic, Edit
 from sopwith.lang.check.flow import ERROR, Known, path_without
 from sopwith.lang.check.sites import Site
 from sopwith.lang.check.subject import Subject, close
@@ -24,7 +25,8 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
     """SW301 to SW311, SW334."""
     for site in subject.sites:
         if isinstance(site.found, ExpressionError):
-            yield subject.error("SW301", site.path, site.found.message, site.found.hint, site.column)
+            fix = () if site.role in ("value", "text") else _rewritten(subject, site)
+            yield subject.error("SW301", site.path, site.found.message, site.found.hint, site.column, fix)
         else:
             yield from _judge(subject, site, site.found)
 
@@ -56,7 +58,27 @@ def _is_path(expression: Expression) -> bool:
 
 def _typed(subject: Subject, site: Site, problem: TypeProblem) -> Diagnostic:
     column = site.column + problem.column - 1
-    return subject.error(_CODES[problem.kind], site.path, problem.message, problem.hint, column)
+    fix = _respelled(subject, site, problem, column)
+    return subject.error(_CODES[problem.kind], site.path, problem.message, problem.hint, column, fix)
+
+
+def _respelled(subject: Subject, site: Site, problem: TypeProblem, column: int) -> tuple[Edit, ...]:
+    """The edit that corrects the misspelled word of a problem, if there is one and it stands there once."""
+    if problem.misspelled is None:
+        return ()
+    wrong, right = problem.misspelled
+    if problem.kind != "never":
+        return subject.respelled(site.path, column, wrong, right)
+    text = subject.text_at(site.path) or ""
+    found = [text.index(quoted) + 2 for q in "'\"" if text.count(quoted := f"{q}{wrong}{q}") == 1]
+    return subject.respelled(site.path, found[0], wrong, right) if len(found) == 1 else ()
+
+
+def _rewritten(subject: Subject, site: Site) -> tuple[Edit, ...]:
+    """The edit that writes a condition in CEL which was written in another spelling, if it can be read then."""
+    text = subject.text_at(site.path)
+    right = None if text is None else in_cel(text)
+    return () if right is None else (Edit(path=site.path, text=right),)
 
 
 def _role(subject: Subject, site: Site, result: Shapes) -> Iterator[Diagnostic]:
@@ -93,7 +115,19 @@ def _missing(subject: Subject, site: Site, expression: Expression, known: Known)
             code, message = "SW302", Text(f"there is no name '{name}'", f"没有名称“{name}”")
             hint = _unknown_hint(subject, name, known, inner)
         column = site.column + _column(expression, name) - 1
-        yield subject.error(code, site.path, message, hint, column)
+        right = _right_name(subject, name, known) if code == "SW302" else None
+        fix = () if right is None else subject.respelled(site.path, column, name, right)
+        yield subject.error(code, site.path, message, hint, column, fix)
+
+
+def _right_name(subject: Subject, name: str, known: Known) -> str | None:
+    """What was meant by an unknown `name`, where that is clear: its step's own name for it, an input, a misspelling."""
+    step = subject.steps.get(name)
+    if step is not None:
+        return step.writes
+    if name in subject.procedure.inputs:
+        return f"inputs.{name}"
+    return sole(name, (*subject.scopes.fixed, *subject.flow.names_at(known)))
 
 
 def _unset(subject: Subject, site: Site, name: str) -> Text:

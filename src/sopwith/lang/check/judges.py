@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sopwith.errors import Text
 from sopwith.expr.shape import Shape, Shapes, member, member_names, shapes_of, union
-from sopwith.ir.diagnostic import Diagnostic
+from sopwith.ir.diagnostic import Diagnostic, Edit
 from sopwith.ir.procedure import Step
 from sopwith.ir.value import Json
 from sopwith.lang.check.subject import Subject
@@ -34,21 +34,40 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
                 yield subject.warning("SW223", path, message, _OBSERVE)
             about = _about(words, listed, closed)
             if about is not None:
-                yield _decidable(subject, path, about, listed[about])
+                yield _decidable(subject, path, about, listed, words)
 
 
-def _decidable(subject: Subject, path: tuple[str | int, ...], about: _Path, values: list[Json]) -> Diagnostic:
-    name = ".".join(about)
+def _decidable(
+    subject: Subject, path: tuple[str | int, ...], about: _Path, listed: dict[_Path, list[Json]], words: str
+) -> Diagnostic:
+    name, values = ".".join(about), listed[about]
     shown = ", ".join(map(str, values[:6])) + (", …" if len(values) > 6 else "")
     message = Text(
         f"a model is asked about '{name}', which is one of a few values: {shown}",
         f"“{name}”只有几种取值（{shown}），却要由模型判断",
     )
-    hint = Text(
-        f"Write a condition: when: {_equals(name, values[0])}",
-        f"请写成条件：when: {_equals(name, values[0])}",
-    )
-    return subject.warning("SW224", path, message, hint)
+    example = _equals(name, values[0])
+    hint = Text(f"Write a condition: when: {example}", f"请写成条件：when: {example}")
+    alone = sum(path[-1] == about[-1] for path in listed) == 1
+    condition = _as_condition(words, (name, about[-1]) if alone else (name,), name, values)
+    if condition is None:
+        return subject.warning("SW224", path, message, hint)
+    fix = (Edit(path=path, text=condition), Edit(path=path, action="rename", text="when"))
+    return subject.warning("SW224", path, message, hint, fix)
+
+
+def _as_condition(words: str, called: tuple[str, ...], name: str, values: list[Json]) -> str | None:
+    """The condition that says exactly what `words` say: that `name` has one of its values, and nothing else."""
+    said = _EXACTLY.fullmatch(words.strip())
+    if said is None or said[1] not in called:
+        return None
+    for value in values:
+        if said[2] == (str(value).lower() if isinstance(value, bool) else str(value)):
+            return _equals(name, value)
+    return None
+
+
+_EXACTLY = re.compile(r"""(?:the )?([\w.]+?)\s*(?:\bis\b|==?|是|为|等于)\s*["'“]?(.*?)["'”]?[.。]?""")
 
 
 def _equals(name: str, value: Json) -> str:

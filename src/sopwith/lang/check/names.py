@@ -9,7 +9,7 @@ from sopwith.errors import Text
 from sopwith.expr.expression import RESERVED, TYPE_NAMES
 from sopwith.expr.syntax import NAMESPACES
 from sopwith.ir.diagnostic import Diagnostic
-from sopwith.lang.check.subject import Subject, close
+from sopwith.lang.check.subject import Subject, close, meant
 from sopwith.lang.check.types import facts
 from sopwith.lang.document import Path
 from sopwith.lang.kinds import OURS
@@ -31,7 +31,9 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
         known = facts()
         if one.from_ is not None and one.from_ not in known:
             message = Text(f"the run has no '{one.from_}'", f"运行信息中没有“{one.from_}”")
-            yield subject.error("SW330", ("inputs", name, "from"), message, close(one.from_, known))
+            where = ("inputs", name, "from")
+            fix = meant(where, one.from_, known)
+            yield subject.error("SW330", where, message, close(one.from_, known), fix=fix)
 
 
 def _name(subject: Subject, path: Path, name: str) -> Iterator[Diagnostic]:

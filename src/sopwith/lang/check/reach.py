@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sopwith.errors import Text
 from sopwith.ir.diagnostic import Diagnostic
-from sopwith.lang.check.subject import Subject, close
+from sopwith.lang.check.subject import Subject, close, meant
 
 
 def problems(subject: Subject) -> Iterator[Diagnostic]:
@@ -18,7 +18,9 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
             f"the start '{subject.procedure.start}' is not a step",
             f"起始步骤“{subject.procedure.start}”不存在",
         )
-        yield subject.error("SW202", ("start",), message, close(subject.procedure.start, subject.steps))
+        fix = meant(("start",), subject.procedure.start, subject.steps)
+        hint = close(subject.procedure.start, subject.steps)
+        yield subject.error("SW202", ("start",), message, hint, fix=fix)
         return
     reached = closure([subject.procedure.start], subject.graph.successors)
     for name in subject.steps:
@@ -38,7 +40,8 @@ def _unknown_targets(subject: Subject) -> Iterator[Diagnostic]:
                     continue
                 path = ("steps", name, key, i, "otherwise" if edge.otherwise else "to")
                 message = Text(f"there is no step '{edge.to}'", f"没有步骤“{edge.to}”")
-                yield subject.error("SW201", path, message, close(edge.to, subject.steps))
+                fix = meant(path, edge.to, subject.steps)
+                yield subject.error("SW201", path, message, close(edge.to, subject.steps), fix=fix)
 
 
 def _dead_ends(subject: Subject) -> Iterator[Diagnostic]:

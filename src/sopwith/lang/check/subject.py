@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Any, Literal
 
 from sopwith.errors import NO_HINT, Text
+from sopwith.expr.infer import sole
 from sopwith.expr.shape import DYN, Shapes
 from sopwith.expr.types import close
-from sopwith.ir.diagnostic import Diagnostic, Place, Severity
+from sopwith.ir.diagnostic import Diagnostic, Edit, Place, Severity
 from sopwith.ir.procedure import Procedure, Step
 from sopwith.ir.tool import ToolSpec
+from sopwith.ir.value import Json
 from sopwith.lang.check.flow import Flow, flow
 from sopwith.lang.check.scopes import Scopes
 from sopwith.lang.check.sites import Site, sites
@@ -18,7 +21,15 @@ from sopwith.lang.check.usable import unusable, without
 from sopwith.lang.document import Document, Path
 from sopwith.lang.graph import Graph, graph
 
-__all__ = ["Subject", "close"]
+__all__ = ["Subject", "close", "meant"]
+
+
+def meant(
+    path: Path, word: str, known: Iterable[str], action: Literal["set", "rename"] = "set"
+) -> tuple[Edit, ...]:
+    """The edit that writes what alone can have been meant by `word` at `path`; none where that is not clear."""
+    only = sole(word, known)
+    return () if only is None else (Edit(path=path, action=action, text=only),)
 
 
 class Subject:
@@ -101,17 +112,58 @@ class Subject:
         return None if step.tool is None or self.tools is None else self.tools.get(step.tool)
 
     def error(
-        self, code: str, path: Path, message: Text, hint: Text = NO_HINT, column: int = 0
+        self,
+        code: str,
+        path: Path,
+        message: Text,
+        hint: Text = NO_HINT,
+        column: int = 0,
+        fix: tuple[Edit, ...] = (),
     ) -> Diagnostic:
-        """An error at `path`; `column` is one-based within the text that stands there (0: its beginning)."""
-        return self._diagnostic(Severity.ERROR, code, path, message, hint, column)
+        """An error at `path`; `column` is one-based within the text that stands there (0: its beginning).
 
-    def warning(self, code: str, path: Path, message: Text, hint: Text = NO_HINT) -> Diagnostic:
+        `fix` is its remedy, where there is exactly one.
+        """
+        return self._diagnostic(Severity.ERROR, code, path, message, hint, column, fix)
+
+    def warning(
+        self, code: str, path: Path, message: Text, hint: Text = NO_HINT, fix: tuple[Edit, ...] = ()
+    ) -> Diagnostic:
         """A warning at `path`."""
-        return self._diagnostic(Severity.WARNING, code, path, message, hint, 0)
+        return self._diagnostic(Severity.WARNING, code, path, message, hint, 0, fix)
+
+    def text_at(self, path: Path) -> str | None:
+        """The text that stands at `path`, if a text stands there."""
+        value: Any = self._data
+        for part in path:
+            key = "to" if part == "otherwise" else part
+            try:
+                value = value[key]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return value if isinstance(value, str) else None
+
+    @cached_property
+    def _data(self) -> dict[str, Json]:
+        return self.document.procedure.to_data()
+
+    def respelled(self, path: Path, column: int, wrong: str, right: str) -> tuple[Edit, ...]:
+        """The edit that writes `right` for the word `wrong` in `column` of the text at `path`, if it is there."""
+        text = self.text_at(path) or ""
+        at = column - 1
+        if at < 0 or text[at : at + len(wrong)] != wrong:
+            return ()
+        return (Edit(path=path, text=text[:at] + right + text[at + len(wrong) :]),)
 
     def _diagnostic(
-        self, severity: Severity, code: str, path: Path, message: Text, hint: Text, column: int
+        self,
+        severity: Severity,
+        code: str,
+        path: Path,
+        message: Text,
+        hint: Text,
+        column: int,
+        fix: tuple[Edit, ...],
     ) -> Diagnostic:
         step = str(path[1]) if len(path) > 1 and path[0] == "steps" else None
         return Diagnostic(
@@ -121,6 +173,7 @@ class Subject:
             message=message,
             hint=hint,
             step=step,
+            fix=fix,
         )
 
     def _place(self, path: Path, column: int) -> Place:

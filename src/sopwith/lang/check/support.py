@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sopwith.errors import Text
-from sopwith.ir.diagnostic import Diagnostic
+from sopwith.ir.diagnostic import Diagnostic, Edit
 from sopwith.ir.procedure import Grip, Step
 from sopwith.lang.check.subject import Subject
 from sopwith.lang.compile import options
@@ -27,7 +27,9 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
             yield subject.error("SW503", ("steps", name, "approval"), *_APPROVAL)
         for key, hint in _idle(step):
             message = Text(f"'{key}' does nothing on this step", f"“{key}”在该步骤上不起作用")
-            yield subject.warning("SW504", ("steps", name, key), message, hint)
+            path = ("steps", name, key)
+            fix = () if key == "grip" else (Edit(path=path, action="remove"),)
+            yield subject.warning("SW504", path, message, hint, fix)
 
 
 def _idle(step: Step) -> Iterator[tuple[str, Text]]:
