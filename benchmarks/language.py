@@ -230,7 +230,7 @@ def _of_children() -> float:
 
 
 def shown(size: Size, folder: Path) -> Measure:
-    """Seconds of the processor for `sopwith show` of a long procedure, the start of the process included, in the slowest
+    """Seconds of the processor for `sopwith show` of a long procedure, the start included, in the slowest
     way to show it."""
     file = folder / "long.yaml"
     file.write_text(write_yaml(long_procedure(size.steps)), encoding="utf-8")

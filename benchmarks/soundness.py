@@ -9,8 +9,8 @@ A run is **unsound** when it shows what a check without errors rules out:
 - an edge is taken of which the check has told that it never is (SW218, SW219);
 - the run goes round more often than the bounds of its steps allow: each is entered `visits` times, once more to fail,
   and once more to escalate;
-- it ends as failed (an exception that is nobody's decision), cancelled or exhausted (nothing is limited here), or the
-  engine raises;
+- it ends as failed (an exception that is nobody's decision), as exhausted (nothing is limited here), as cancelled
+  though nobody gave it up, or the engine raises;
 - at some prefix of its log, `decide` raises, or decides nothing though the run waits for nobody.
 
 It is sound to escalate, to be denied, to fail on a tool's error or on a model that never says anything legal: those
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -29,9 +29,12 @@ from typing import Any
 from benchmarks.chance import Chance
 from benchmarks.generated import Generated
 from benchmarks.values import instance
+from benchmarks.works import BOSS, EVENT
 from sopwith import Engine, MemoryLog
 from sopwith.ir.diagnostic import Place, Severity
-from sopwith.ir.event import CheckRan, EdgeTaken, Event, HumanAsked, StepEntered, StepFailed
+from sopwith.ir.event import CheckRan, EdgeTaken, Event, HumanAsked, RunFinished, StepEntered, StepFailed
+from sopwith.ir.outcome import Outcome
+from sopwith.ir.procedure import Procedure, Step
 from sopwith.lang.check import check
 from sopwith.lang.compile import compile_procedure
 from sopwith.lang.document import Document, Path
@@ -69,9 +72,9 @@ class Tally:
         self.unsound.append(f"seed {seed} run {run}: {what}")
 
 
-def document(generated: Generated) -> Document:
+def document(procedure: Procedure) -> Document:
     """A procedure without a text."""
-    return Document(generated.procedure, {}, generated.procedure.id, "")
+    return Document(procedure, {}, procedure.id, "")
 
 
 class _Numbered(dict[Path, Place]):
@@ -94,8 +97,9 @@ async def checked(generated: Generated) -> Checked:
     """Check a procedure, its tools known."""
     source = Chance(Random(0)).functions(generated.tools)
     specs = {spec.name: spec for spec in await source.specs()}
+    library = {one.id: one for one in (generated.procedure, *generated.children)}
     places = _Numbered()
-    found = check(Document(generated.procedure, places, "p", ""), specs)
+    found = check(Document(generated.procedure, places, "p", ""), specs, library)
     paths = {place.line: path for path, place in places.items()}
     never: set[tuple[str, str]] = set()
     for one in found:
@@ -103,6 +107,8 @@ async def checked(generated: Generated) -> Checked:
             _, step, key, i, _ = paths[one.place.line]
             if key == "next":
                 never.add((str(step), str(generated.procedure.steps[str(step)].next[int(i)].when)))
+    for child in generated.children:
+        found += check(document(child), specs, library)
     errors = frozenset(one.code for one in found if one.severity is Severity.ERROR)
     return Checked(errors, frozenset(never))
 
@@ -134,7 +140,11 @@ async def exercise(
         except Exception as error:
             tally.fault(seed, number, f"{type(error).__name__}: {error}")
             continue
-        for what in [*faults_of(run, never), *(trial.undecided(run, machine) if prefixes else ())]:
+        found = [
+            *faults_of(run.events, run.outcome, never, given_up=trial.given_up),
+            *trial.faults_of_children(run.id),
+        ]
+        for what in [*found, *(trial.undecided(run, machine) if prefixes else ())]:
             tally.fault(seed, number, what)
         _count(tally, run, machine, seen, gone)
     procedure = generated.procedure
@@ -150,14 +160,20 @@ class _Endless(Exception):
 
 
 class _Trial:
-    """One run of a procedure among tools, a model and people that answer by chance."""
+    """One run of a procedure among tools, a model and people that answer by chance, on a clock of its own."""
 
     def __init__(self, generated: Generated, chance: Chance) -> None:
         self.generated = generated
         self.chance = chance
-        self.entered = 0
         self.endless = False
+        self.given_up = False
+        self.now = 1_790_000_000_000_000
         self.blobs: dict[str, bytes] = {}
+        self.events: dict[str, list[Event]] = {}
+
+    def _clock(self) -> int:
+        self.now += 1000
+        return self.now
 
     async def run(self) -> tuple[Run, Machine]:
         """The run, ended, and the machine that it ran on."""
@@ -165,26 +181,25 @@ class _Trial:
         source = chance.functions(self.generated.tools)
         specs = {spec.name: spec for spec in await source.specs()}
         machine = compile_procedure(procedure, specs)
-        most = sum(node.visits + 2 for node in machine.nodes.values())
         given = {n: instance(chance.rng, i.schema_) for n, i in procedure.inputs.items() if i.from_ is None}
+        documents = [document(one) for one in (procedure, *self.generated.children)]
         policy = chance.policy(self.generated.tools)
-        model = ScriptedModel(chance.reply)
-        task: asyncio.Task[Any] | None = asyncio.current_task()
-
-        def watch(event: Event, state: State) -> None:
-            self.entered += isinstance(event.body, StepEntered)
-            if self.entered > most and not self.endless and task is not None:
-                self.endless = True
-                task.cancel()
-
         async with Engine(
-            document(self.generated), tools=[source], model=model, policy=policy, log=MemoryLog()
+            documents,
+            tools=[source],
+            model=ScriptedModel(chance.reply),
+            policy=policy,
+            log=MemoryLog(),
+            clock=self._clock,
         ) as engine:
-            engine.subscribe(watch)
+            task: asyncio.Task[Any] | None = asyncio.current_task()
+            engine.subscribe(self._watch(sum(node.visits + 2 for node in machine.nodes.values()), task))
             try:
-                run = await engine.run("两天年假, please", inputs=given, principal="u1")
+                run = await engine.run(
+                    "两天年假, please", inputs=given, principal="u1", procedure=procedure.id
+                )
                 while run.outcome is None:
-                    run = await self._answered(engine, run)
+                    run = await self._go_on(engine, run)
             except asyncio.CancelledError:
                 if not self.endless or task is None:
                     raise
@@ -193,13 +208,68 @@ class _Trial:
             await self._keep(engine, run.events)
         return run, machine
 
-    async def _answered(self, engine: Engine, run: Run) -> Run:
+    def _watch(self, most: int, task: asyncio.Task[Any] | None) -> Callable[[Event, State], None]:
+        """What keeps all events, and stops a run that enters more than `most` steps."""
+
+        def watch(event: Event, state: State) -> None:
+            mine = self.events.setdefault(event.run, [])
+            mine.append(event)
+            entered = isinstance(event.body, StepEntered) and event.run == event.task
+            if entered and not self.endless and task is not None:
+                self.endless = sum(isinstance(one.body, StepEntered) for one in mine) > most
+                if self.endless:
+                    task.cancel()
+
+        return watch
+
+    async def _go_on(self, engine: Engine, run: Run) -> Run:
+        """Do what a run waits for, or what the run that it has called does: the run, further on."""
+        waiting = run
+        while waiting.waits_for is not None:
+            waiting = waiting.waits_for
+        went = None if waiting.outcome is not None else await self._happen(engine, waiting)
+        if went is None:
+            # Nothing will come: an event that never happens, or a called run that waits for whoever takes it over.
+            self.given_up = True
+            return await engine.cancel(run.id, by="u1")
+        while went.id != run.id and went.called_by is not None:
+            went = went.called_by
+        return went if went.id == run.id else await engine.resume(run.id)
+
+    async def _happen(self, engine: Engine, run: Run) -> Run | None:
+        """Let happen what a run waits for; None where nothing does."""
+        rng, waits_for = self.chance.rng, run.state.waiting_for
+        if waits_for == "time":
+            self.now += 10**14
+            return await engine.resume(run.id)
+        if waits_for == "event":
+            step = self._step(run)
+            if rng.random() < 0.7:
+                payload = None if step.returns is None else instance(rng, step.returns)
+                return await engine.signal(run.id, EVENT, payload=payload)
+            self.now += 4_000_000_000
+            return None if step.timeout is None else await engine.resume(run.id)
+        return None if waits_for == "child" else await self._answer(engine, run)
+
+    def _step(self, run: Run) -> Step:
+        """The step that a run is at."""
+        whole = {one.id: one for one in (self.generated.procedure, *self.generated.children)}
+        return whole[run.state.procedure_id].steps[run.state.path[-1].step]
+
+    async def _answer(self, engine: Engine, run: Run) -> Run:
         asked = next(e.body for e in reversed(run.events) if isinstance(e.body, HumanAsked))
         if asked.what == "approval":
             said = self.chance.rng.random() < 0.7
-            return await (engine.approve if said else engine.deny)(run.id, by="boss")
+            return await (engine.approve if said else engine.deny)(run.id, by=BOSS)
         answer = self.chance.answer(asked.answer_schema or {"type": "string"})
         return await engine.resume(run.id, answer=answer, answered=True, by="u1")
+
+    def faults_of_children(self, root: str) -> Iterator[str]:
+        """What of the runs that were called is unsound."""
+        for run, events in self.events.items():
+            if run != root:
+                ended = [one.body.outcome for one in events if isinstance(one.body, RunFinished)]
+                yield from faults_of(events, ended[-1] if ended else None, given_up=True)
 
     async def _keep(self, engine: Engine, events: Iterable[Event]) -> None:
         for event in events:
@@ -222,14 +292,23 @@ class _Trial:
             state = fold(state, event)
 
 
-def faults_of(run: Run, never: frozenset[tuple[str, str]] = frozenset()) -> Iterable[str]:
-    """What of an ended run is unsound; `never` are the edges that are said to be never taken."""
-    kind = "none" if run.outcome is None else run.outcome.kind
-    if kind in ("none", "failed", "cancelled", "exhausted"):
-        why = run.outcome.packet.reason if run.outcome and run.outcome.packet else ""
+def faults_of(
+    events: Sequence[Event],
+    outcome: Outcome | None,
+    never: frozenset[tuple[str, str]] = frozenset(),
+    *,
+    given_up: bool = False,
+) -> Iterator[str]:
+    """What of an ended run is unsound; `never` are the edges that are said to be never taken.
+
+    A run that was `given_up` may be cancelled, or left where it was.
+    """
+    kind = "none" if outcome is None else outcome.kind
+    if kind in ("failed", "exhausted") or (kind in ("none", "cancelled") and not given_up):
+        why = outcome.packet.reason if outcome and outcome.packet else ""
         yield f"it ends as {kind}: {why}"
     by_model = False
-    for event in run.events:
+    for event in events:
         body = event.body
         if body.kind in ("model.replied", "step.entered"):
             by_model = body.kind == "model.replied"

@@ -26,12 +26,11 @@ BOSS = "boss"
 
 KINDS = (
     "tool", "tool", "tool", "returns", "returns", "ask", "answer", "free", "route", "cited",
-    *(kind for kind in ("each", "wait", "call") if kind not in refused.KINDS),
+    "each", "wait", "call",
 )  # fmt: skip
-"""The kinds that are drawn: those that this version runs."""
+"""The kinds that are drawn, likely ones more than once."""
 
 GRIPS = tuple(str(grip) for grip in Grip if grip not in getattr(refused, "GRIPS", ()))
-APPROVALS = not hasattr(refused, "APPROVAL")
 
 Work = tuple[dict[str, Any], Schema | None]
 """The fields of a step, and what is known about the value that it gives; None where it gives none."""
@@ -130,7 +129,7 @@ class Works:
             step["verify"] = ""
         if rng.random() < 0.3 and not self.plain:
             step["retry"] = {"times": rng.randint(0, 2), "errors": rng.sample(ERRORS, rng.randint(0, 2))}
-        if APPROVALS and not self.plain and rng.random() < 0.1:
+        if not self.plain and rng.random() < 0.1:
             step["approval"] = BOSS
         return step, plan.output
 

@@ -137,7 +137,7 @@ def _ended(kind: str, *bodies: Body) -> Run:
 
 
 def _faults(run: Run, never: frozenset[tuple[str, str]] = frozenset()) -> Iterator[str]:
-    return iter(faults_of(run, never))
+    return faults_of(run.events, run.outcome, never)
 
 
 STARTED = RunStarted(
