@@ -130,9 +130,11 @@ def _always_or_never(data: Data, rng: Random) -> None:
 
 
 def _two_conditions_of(data: Data, one: str, two: str) -> None:
+    after = data["start"]
     condition(data, one)
     data["steps"]["broken"]["next"].insert(1, {"to": "other", "when": two})
     data["steps"]["other"] = {"id": "other", "end": "escalate"}
+    data["steps"]["over"] = {"id": "over", "answer": "say it", "next": [{"to": after}]}
     seen(data, n={"type": "integer"}, kind={"enum": ["a", "b"]})
 
 

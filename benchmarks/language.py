@@ -80,7 +80,7 @@ class Size:
 
 
 FULL = Size(trips=2_000, files=10_000, sound=2_000, broken=20, steps=1_000, repeats=7)
-QUICK = Size(trips=16, files=120, sound=12, broken=1, steps=50, repeats=1)
+QUICK = Size(trips=8, files=80, sound=10, broken=1, steps=50, repeats=1)
 
 
 def tools() -> tuple[ToolPlan, ...]:
