@@ -58,6 +58,11 @@ def test_conditions_that_overlap_are_told_with_values_for_which_both_hold() -> N
     assert told.hint.en.endswith("… && !(inputs.days > 3)")
 
 
+def test_the_remedy_of_an_overlap_with_a_negation_is_not_negated_twice() -> None:
+    (told,) = found(["!inputs.vip", "inputs.kind == 'sick'"])
+    assert told.hint.en.endswith("… && inputs.vip")
+
+
 def test_a_condition_that_comes_first_and_leads_to_a_person_is_a_guard() -> None:
     assert codes("inputs.days > 3", "inputs.kind == 'sick'", targets="zb") == []
     assert codes("inputs.days > 3", "inputs.kind == 'sick'", targets="bz") == ["SW220"]

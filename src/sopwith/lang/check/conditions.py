@@ -6,6 +6,7 @@ case that the schemas admit was tried, and two conditions are told to hold toget
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -153,12 +154,16 @@ def _overlap(
             f"with {case.en}, both this and '{one.expression.source}' hold: '{one.edge.to}' comes first and is taken",
             f"当 {case.zh} 时，此条件与“{one.expression.source}”同时成立：排在前面的“{one.edge.to}”会被选中",
         )
-        hint = Text(
-            f"If that is meant, say so: … && !({one.expression.source})",
-            f"若确实如此，请写明：… && !({one.expression.source})",
-        )
+        other = _not(one.expression.source)
+        hint = Text(f"If that is meant, say so: … && {other}", f"若确实如此，请写明：… && {other}")
         yield subject.warning("SW220", two.path, message, hint)
         return
+
+
+def _not(source: str) -> str:
+    """The condition that is true where `source` is false."""
+    negated = re.fullmatch(r"!([\w.]+)", source)
+    return negated[1] if negated else f"!({source})"
 
 
 _CORRECT = Text("Correct the condition, or remove an edge.", "请改正条件，或删除一条边。")
