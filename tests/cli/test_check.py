@@ -42,6 +42,14 @@ def test_a_folder_is_all_procedures_in_it(sopwith: Command) -> None:
     assert "files: 2" in sopwith("check", "lib", "lib/a.yaml").err
 
 
+def test_a_skill_is_one_procedure_also_inside_a_folder(sopwith: Command) -> None:
+    sopwith.write("lib/a.yaml", small("one", "Return an order"))
+    assert sopwith("convert", "lib/a.yaml", "--to", "skill", "-o", "lib/greet").code == ExitCode.OK
+    assert (sopwith.folder / "lib/greet/references/procedure.yaml").exists()
+    assert "files: 1, errors: 0" in sopwith("check", "lib/greet").err
+    assert "files: 2, errors: 0" in sopwith("check", "lib").err
+
+
 def test_a_folder_without_a_procedure_is_a_mistake(sopwith: Command) -> None:
     (sopwith.folder / "lib").mkdir()
     ran = sopwith("check", "lib")

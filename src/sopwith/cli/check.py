@@ -34,6 +34,7 @@ from sopwith.lang.check import check
 from sopwith.lang.check.library import library_problems
 from sopwith.lang.document import Document
 from sopwith.lang.fix import Check, fix
+from sopwith.lang.form import SKILL
 from sopwith.lang.read import read
 from sopwith.lang.text_file import read_text_file
 from sopwith.lang.yaml import read_yaml
@@ -108,10 +109,10 @@ def check_(
 
 
 def _procedures(files: list[Path]) -> Iterator[Path]:
-    """The files, each once; of a folder the YAML files in it that say that they are procedures."""
+    """The files, each once; of a folder the skill that it is, or the YAML files in it that say that they are procedures."""
     seen: set[Path] = set()
     for file in files:
-        inside = sorted(_inside(file)) if file.is_dir() else [file]
+        inside = sorted(set(_inside(file))) if file.is_dir() and not _is_skill(file) else [file]
         if not inside:
             raise UserError(
                 Text(f"there is no procedure in {file}", f"{file} 中没有流程"),
@@ -133,7 +134,12 @@ def _inside(folder: Path) -> Iterator[Path]:
             except OSError:
                 continue
             if _PROCEDURE.search(head):
-                yield file
+                above = file.parent.parent
+                yield above if file.parent.name == "references" and _is_skill(above) else file
+
+
+def _is_skill(folder: Path) -> bool:
+    return (folder / SKILL).is_file()
 
 
 @dataclass(slots=True)
