@@ -109,7 +109,7 @@ def check_(
 
 
 def _procedures(files: list[Path]) -> Iterator[Path]:
-    """The files, each once; of a folder the skill that it is, or the YAML files in it that say that they are procedures."""
+    """The files, each once; of a folder the skill that it is, or the YAML files in it that are procedures."""
     seen: set[Path] = set()
     for file in files:
         inside = sorted(set(_inside(file))) if file.is_dir() and not _is_skill(file) else [file]
