@@ -11,11 +11,14 @@ stands for any others.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 _COMMENT = re.compile(r"<!--\s*(not run|file|run)\s*(?::\s*(.*?))?\s*-->\s*")
 
@@ -36,12 +39,21 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """One table: the number of its columns, and what the first column says, row by row (as it is written)."""
+
+    columns: int
+    first: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its blocks, its headings as their levels (`h1`, `h2` …), and the targets of its links and
-    pictures."""
+    """A page: its blocks, its tables, its headings as their levels (`h1`, `h2` …), and the targets of its links
+    and pictures."""
 
     path: Path
     blocks: tuple[Block, ...]
+    tables: tuple[Table, ...]
     headings: tuple[str, ...]
     targets: tuple[str, ...]
 
@@ -61,4 +73,17 @@ def read_page(path: Path) -> Page:
     inline = [child for token in tokens for child in token.children or ()]
     targets = [str(child.attrs[key]) for child in inline for key in ("href", "src") if key in child.attrs]
     headings = tuple(token.tag for token in tokens if token.type == "heading_open")
-    return Page(path, tuple(blocks), headings, tuple(targets))
+    return Page(path, tuple(blocks), tuple(_tables(tokens)), headings, tuple(targets))
+
+
+def _tables(tokens: list[Token]) -> Iterator[Table]:
+    rows: list[list[str]] = []
+    for token, after in pairwise(tokens):
+        if token.type == "table_open":
+            rows = []
+        elif token.type == "tr_open":
+            rows.append([])
+        elif token.type in ("th_open", "td_open"):
+            rows[-1].append(after.content)
+        elif after.type == "table_close":
+            yield Table(len(rows[0]), tuple(row[0] for row in rows[1:]))

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
-from tests.arch.pages import Block, Page, read_page
+from tests.arch.pages import Block, Page, Table, read_page
 from tests.arch.sources import ROOT, markdown_files, name_of
 
 # Not the pages under src: those are prompts.
@@ -48,7 +49,19 @@ def as_program(page: Page) -> str:
 WITH_PYTHON = [path for path in PAGES if as_program(read_page(path)).strip()]
 CONSOLES = [block for block in blocks("console") if block.mark == "run"]
 PROCEDURES = [block for block in blocks("yaml") if re.search(r"^schema:", block.text, re.MULTILINE)]
-TWINS = [path for path in PAGES if path.name.endswith(".zh.md")]
+
+# Pages that users read exist in both languages. In English only are the pages for those who change Sopwith
+# (docs/design, why there is each dependency, how the tickets of an example are labelled, those at the root except
+# README), and the results, which are generated.
+ENGLISH_ONLY = {"docs/results.md", "docs/dependencies.md", "examples/support/LABELS.md"}
+FOR_USERS = [
+    path
+    for path in PAGES
+    if not path.name.endswith(".zh.md")
+    and not name_of(path).startswith("docs/design/")
+    and name_of(path) not in ENGLISH_ONLY
+    and (path.parent != ROOT or path.name == "README.md")
+]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
@@ -64,18 +77,59 @@ def test_anchors_are_headings(path: Path) -> None:
         if not anchor or ":" in target:
             continue
         text = (path.parent / file if file else path).read_text(encoding="utf-8")
-        assert anchor in {_slug(head) for head in re.findall(r"^#+ +(.+)$", text, re.MULTILINE)}, target
+        assert unquote(anchor) in {_slug(head) for head in re.findall(r"^#+ +(.+)$", text, re.MULTILINE)}, (
+            target
+        )
 
 
 def _slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
-@pytest.mark.parametrize("path", TWINS, ids=name_of)
+@pytest.mark.parametrize("path", FOR_USERS, ids=name_of)
 def test_the_chinese_page_has_the_parts_of_the_english_one(path: Path) -> None:
-    chinese, english = (read_page(p) for p in (path, path.with_name(path.name.replace(".zh.md", ".md"))))
+    chinese, english = read_page(path.with_suffix(".zh.md")), read_page(path)
     assert chinese.headings == english.headings
-    assert [b.language for b in chinese.blocks] == [b.language for b in english.blocks]
+    assert [_kind(block) for block in chinese.blocks] == [_kind(block) for block in english.blocks]
+
+
+@pytest.mark.parametrize("path", FOR_USERS, ids=name_of)
+def test_the_chinese_page_has_every_row_of_the_tables_of_the_english_one(path: Path) -> None:
+    chinese, english = read_page(path.with_suffix(".zh.md")), read_page(path)
+    assert [_shape(table) for table in chinese.tables] == [_shape(table) for table in english.tables]
+    for translated, table in zip(chinese.tables, english.tables, strict=True):
+        names = [
+            (_names(cell), _names(other)) for cell, other in zip(table.first, translated.first, strict=True)
+        ]
+        assert [(name, other) for name, other in names if name and other != name] == []
+
+
+def test_no_chinese_page_stands_alone() -> None:
+    twins = {path.with_suffix(".zh.md") for path in PAGES}
+    assert [name_of(path) for path in PAGES if path.name.endswith(".zh.md") and path not in twins] == []
+
+
+@pytest.mark.parametrize("path", FOR_USERS, ids=name_of)
+def test_a_chinese_page_leads_to_chinese_pages(path: Path) -> None:
+    """But for the link to its own English twin, and where there is none in Chinese."""
+    twins = {p for p in FOR_USERS if p != path}
+    local = (target.partition("#")[0] for target in read_page(path.with_suffix(".zh.md")).targets)
+    assert [target for target in local if (path.parent / target).resolve() in twins] == []
+
+
+def _kind(block: Block) -> tuple[str, str | None, str]:
+    """What a block is, without the reason that a person reads."""
+    return block.language, block.mark, "" if block.mark == "not run" else block.said
+
+
+def _shape(table: Table) -> tuple[int, int]:
+    return len(table.first), table.columns
+
+
+def _names(cell: str) -> list[str]:
+    """The names that a cell consists of: empty where it also has words, which are translated."""
+    names = re.findall(r"`[^`]+`", cell)
+    return names if not re.sub(r"`[^`]+`|[\s,、]", "", cell) else []
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)

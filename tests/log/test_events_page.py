@@ -1,4 +1,4 @@
-"""The page and the schema of the events say what the code says."""
+"""The page of the events (in each language) and their schema say what the code says."""
 
 from __future__ import annotations
 
@@ -18,25 +18,33 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "schema" / "event.schema.json"
 
 
-def rows(section: str) -> dict[str, list[str]]:
+in_each_language = pytest.mark.parametrize(
+    ("page", "kinds", "envelope"),
+    [("events.md", "The kinds", "The envelope"), ("events.zh.md", "事件的种类", "信封")],
+)
+
+
+def rows(page: str, section: str) -> dict[str, list[str]]:
     """The rows of the first table of a section: the name in the first column, the names in the second."""
-    text = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     part = text.partition(f"## {section}\n")[2].partition("\n## ")[0]
     found = [re.split(r" ?\| ?", line)[1:3] for line in part.splitlines() if line.startswith("| `")]
     return {name.strip("`"): re.findall(r"`(\w+)`", rest) for name, rest in found}
 
 
-def test_every_kind_and_every_field_is_on_the_page() -> None:
+@in_each_language
+def test_every_kind_and_every_field_is_on_the_page(page: str, kinds: str, envelope: str) -> None:
     expected = {
         body.model_fields["kind"].default: [name for name in body.model_fields if name != "kind"]
         for body in BODIES
     }
-    assert rows("The kinds") == expected
+    assert rows(page, kinds) == expected
 
 
-def test_every_field_of_the_envelope_is_on_the_page() -> None:
+@in_each_language
+def test_every_field_of_the_envelope_is_on_the_page(page: str, kinds: str, envelope: str) -> None:
     event = Event("t", "r", 1, 0, Phase.PLAN, None, None, ValueStored(name="x"))
-    assert list(rows("The envelope")) == list(event_json(event))
+    assert list(rows(page, envelope)) == list(event_json(event))
 
 
 def test_the_schema_file_is_current() -> None:
