@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sopwith.errors import ExpressionError, Text
-from sopwith.expr.expression import parse
+from sopwith.errors import Text
+from sopwith.expr.expression import Expression
 from sopwith.ir.diagnostic import Diagnostic, Edit
 from sopwith.ir.procedure import Edge, Step
 from sopwith.lang.check.subject import Subject
@@ -60,9 +60,9 @@ def _never_taken(subject: Subject, path: Path, edges: tuple[Edge, ...]) -> Itera
     for i, edge in enumerate(edges):
         if edge.when is None:
             continue
-        value = _constant(edge.when)
         source = " ".join(edge.when.split())
         where = (*path, i, "when")
+        value = _constant(subject.condition(where))
         if value is False:
             message = Text("this condition is always false", "该条件永远为 false")
             yield subject.error("SW210", where, message, _REMOVE)
@@ -82,13 +82,9 @@ def _never_taken(subject: Subject, path: Path, edges: tuple[Edge, ...]) -> Itera
         seen.setdefault(source, i)
 
 
-def _constant(source: str) -> bool | None:
+def _constant(expression: Expression | None) -> bool | None:
     """The value of a condition that reads nothing."""
-    try:
-        expression = parse(source)
-    except ExpressionError:
-        return None
-    value = expression.attempt({}) if not expression.names else None
+    value = expression.attempt({}) if expression is not None and not expression.names else None
     return value if isinstance(value, bool) else None
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sopwith.errors import ExpressionError
-from sopwith.expr.expression import Expression, parse
+from sopwith.expr.expression import Expression
 from sopwith.ir.procedure import Grip, Step
 from sopwith.lang.check.subject import Subject
 
@@ -25,6 +24,7 @@ class Facts:
     """The facts of all steps. Only a step that a single edge leads to has any."""
 
     def __init__(self, subject: Subject) -> None:
+        self._subject = subject
         self._steps = subject.steps
         self._grip = subject.procedure.grip
         self._into: dict[str, list[tuple[str, int | None]]] = {}
@@ -48,29 +48,27 @@ class Facts:
             if index is not None:
                 found += [
                     fact
-                    for fact in self._of(before, index)
+                    for fact in self._of(step, before, index)
                     if names.intersection(fact.expression.names)
                     and not written.intersection(fact.expression.names)
                 ]
             written.add(before.writes)
         return found
 
-    def _of(self, step: Step, index: int) -> Iterator[Fact]:
+    def _of(self, name: str, step: Step, index: int) -> Iterator[Fact]:
         """The facts of taking the edge `index`."""
         taken = step.next[index]
         if taken.when is not None:
-            yield from _fact(taken.when, True)
+            yield from self._fact(name, index, True)
         if (step.grip or self._grip) is not Grip.STRICT or (
             step.min_confidence is not None and taken.otherwise
         ):
             return  # the model chose among several, or doubt led here
-        for edge in step.next[:index]:
-            if edge.when is not None and (taken.when is None or edge.when != taken.when):
-                yield from _fact(edge.when, False)
+        for i, edge in enumerate(step.next[:index]):
+            if edge.when is not None and edge.when != taken.when:
+                yield from self._fact(name, i, False)
 
-
-def _fact(source: str, holds: bool) -> Iterator[Fact]:
-    try:
-        yield Fact(parse(source), holds)
-    except ExpressionError:
-        return
+    def _fact(self, name: str, index: int, holds: bool) -> Iterator[Fact]:
+        expression = self._subject.condition(("steps", name, "next", index, "when"))
+        if expression is not None:
+            yield Fact(expression, holds)

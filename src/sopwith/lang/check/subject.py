@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from sopwith.errors import NO_HINT, Text
+from sopwith.expr.expression import Expression
 from sopwith.expr.infer import sole
 from sopwith.expr.shape import DYN, Shapes
 from sopwith.expr.types import close
@@ -91,6 +92,11 @@ class Subject:
     def site(self, path: Path) -> Site | None:
         """The condition that stands at `path`."""
         return self._conditions.get(path)
+
+    def condition(self, path: Path) -> Expression | None:
+        """The same as an expression; None where it cannot be read. Nothing is parsed again."""
+        site = self.site(path)
+        return site.found if site is not None and isinstance(site.found, Expression) else None
 
     @cached_property
     def _lone(self) -> dict[Path, Site]:
