@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sopwith.ir.event import Body, Event, ModelReplied, ModelRequested, ReplyRejected, ValueStored
+from sopwith.ir.tool import ErrorData
 from sopwith.models.port import ModelReply
 from sopwith.run.state import Cursor, State
 from sopwith.run.state_change import NOT_APPROVED, Fold, bind, change, change_cursor, close_exchange
@@ -35,7 +36,14 @@ def _rejected(state: State, event: Event, body: ReplyRejected) -> None:
         arguments=None,
         verdict=None,
         **NOT_APPROVED,
-        failed=body.error if body.final else cursor.failed,
+        failed=_of_step(body.error, cursor) if body.final else cursor.failed,
+    )
+
+
+def _of_step(error: ErrorData, cursor: Cursor) -> ErrorData:
+    """The error of a reply as that of the step that it fails."""
+    return (
+        error if error.step is not None or not cursor.step else error.model_copy(update={"step": cursor.step})
     )
 
 
