@@ -19,6 +19,7 @@ LAZY = {
     "genai_prices",
     "mcp",
     "openai",
+    "pygraphviz",
     "rich",
     "scipy",
     "tomlkit",
@@ -26,11 +27,13 @@ LAZY = {
     "xllamacpp",
 }
 # Those of an extra: at the top of a module only in a seam, which is itself only imported inside functions.
-OPTIONAL = {"anthropic", "docx", "genai_prices", "mcp", "openai", "scipy", "xllamacpp"}
+OPTIONAL = {"anthropic", "docx", "genai_prices", "mcp", "openai", "pygraphviz", "scipy", "xllamacpp"}
 LINT = "import sys, importlinter.cli as c; sys.exit(c.lint_imports(sys.argv[1], no_cache=True))"
 SEAMS = {"sopwith.tools.mcp_connection"}
 # Modules of our own that take long to import, and that many runs do not need.
 SELDOM = {
+    "sopwith.cli.lines",
+    "sopwith.cli.live_view",
     "sopwith.lang.dot_text",
     "sopwith.lang.markdown_text",
     "sopwith.lang.mermaid_text",

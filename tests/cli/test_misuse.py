@@ -19,7 +19,11 @@ MISUSED = [
     (("policy",), "Missing command.", "缺少子命令"),
     (("run",), "Missing argument 'PROCEDURE'", "缺少参数 PROCEDURE"),
     (("run", "x.yaml", "--foo"), "No such option: --foo", "没有选项 --foo"),
-    (("run", "x.yaml", "--reques", "a"), "--request, --request-file", "是否想写 --request、--request-file"),
+    (
+        ("run", "x.yaml", "--reques", "a"),
+        "--quiet, --request, --request-file",
+        "是否想写 --quiet、--request、--request-file",
+    ),
     (("run", "x.yaml", "y"), "Got unexpected extra argument", "多余的参数：y"),
     (
         ("run", "x.yaml", "--request"),

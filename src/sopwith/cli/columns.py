@@ -33,6 +33,16 @@ def cut(text: str, cells: int) -> str:
     return kept.rstrip() + "…"
 
 
+def cut_right(line: str, cells: int) -> str:
+    """`line` as far as `cells` go, its spaces kept."""
+    if width(line) <= cells:
+        return line
+    kept = line[:cells]
+    while width(kept) > cells - 1:
+        kept = kept[:-1]
+    return kept + "…"
+
+
 def table(rows: Sequence[Sequence[str]], *, gap: int = 2, indent: int = 0) -> list[str]:
     """Rows of equal length as lines; every column as wide as its widest cell."""
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]

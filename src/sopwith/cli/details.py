@@ -102,7 +102,7 @@ def details(record: Record, language: str) -> list[str]:
     found: list[str] = []
     for event in record.events:
         body: Body = event.body
-        said = SAYS[type(body)](body, language)
+        said = SAYS[type(body)](body, language) if type(body) in SAYS else None
         if said is not None:
             word, text = said
             item = item_of(event.step)

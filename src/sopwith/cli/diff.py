@@ -12,8 +12,8 @@ import typer
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, Lang, Mcp, Tools, new_verb
 from sopwith.cli.project import Options
-from sopwith.cli.source import Source, open_source
 from sopwith.cli.terminal import Terminal, terminal
+from sopwith.cli.version import Version, open_version
 from sopwith.errors import Text
 from sopwith.lang.change_words import TOPIC_WORDS, place, said
 from sopwith.lang.diff import TOPICS, Act, Change, diff
@@ -58,11 +58,11 @@ def differ(
     return ExitCode.OK
 
 
-async def _both(shown: Terminal, before: str, after: str, options: Options) -> tuple[Source, Source]:
-    return await open_source(shown, before, options), await open_source(shown, after, options)
+async def _both(shown: Terminal, before: str, after: str, options: Options) -> tuple[Version, Version]:
+    return await open_version(shown, before, options), await open_version(shown, after, options)
 
 
-def _document(one: Source, other: Source, changes: tuple[Change, ...]) -> dict[str, Any]:
+def _document(one: Version, other: Version, changes: tuple[Change, ...]) -> dict[str, Any]:
     return {
         "before": _named(one),
         "after": _named(other),
@@ -71,13 +71,13 @@ def _document(one: Source, other: Source, changes: tuple[Change, ...]) -> dict[s
     }
 
 
-def _named(source: Source) -> dict[str, Any]:
-    return {"source": source.name, "id": source.procedure.id, "hash": source.procedure.digest()}
+def _named(version: Version) -> dict[str, Any]:
+    return {"version": version.name, "id": version.procedure.id, "hash": version.procedure.digest()}
 
 
-def _print(shown: Terminal, one: Source, other: Source, changes: tuple[Change, ...]) -> None:
-    for mark, source in (("-", one), ("+", other)):
-        shown.out(f"{mark} {source.name}  {source.procedure.id}  {source.procedure.digest()[:12]}")
+def _print(shown: Terminal, one: Version, other: Version, changes: tuple[Change, ...]) -> None:
+    for mark, version in (("-", one), ("+", other)):
+        shown.out(f"{mark} {version.name}  {version.procedure.id}  {version.procedure.digest()[:12]}")
     if not changes:
         shown.out(_SAME)
     for topic in TOPICS:

@@ -6,9 +6,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from sopwith.cli.source import Source
 from sopwith.cli.terminal import Terminal
 from sopwith.cli.text_graph import draw_text
+from sopwith.cli.version import Version
 from sopwith.errors import Text, UserError
 from sopwith.lang.drawing import Walk, drawing
 from sopwith.lang.svg import draw_svg
@@ -22,11 +22,11 @@ _CANNOT_WRITE = Text("{}: cannot be written: {}", "无法写入 {}：{}")
 _NAME_ANOTHER = Text("name another file with --output", "请用 --output 指定其他文件")
 
 
-def draw(shown: Terminal, source: Source, *, svg: bool, output: Path | None) -> None:
+def draw(shown: Terminal, version: Version, *, svg: bool, output: Path | None) -> None:
     """Draw a procedure on stdout, or into the file `output`. Raises `UserError` where that cannot be written."""
-    found = drawing(source.procedure, source.writes, shown.language)
-    walk = walk_of(source.procedure, source.path) if source.path else None
-    text = draw_svg(found, walk, shown.language) if svg else _text(shown, source, walk)
+    found = drawing(version.procedure, version.writes, shown.language)
+    walk = walk_of(version.procedure, version.path) if version.path else None
+    text = draw_svg(found, walk, shown.language) if svg else _text(shown, version, walk)
     if output is None:
         shown.out(text.rstrip("\n"))
         return
@@ -39,8 +39,8 @@ def draw(shown: Terminal, source: Source, *, svg: bool, output: Path | None) -> 
     shown.say(shown.text(_WRITTEN).format(output))
 
 
-def _text(shown: Terminal, source: Source, walk: Walk | None) -> str:
+def _text(shown: Terminal, version: Version, walk: Walk | None) -> str:
     cells = shutil.get_terminal_size((_CELLS, 1)).columns if sys.stdout.isatty() else _CELLS
-    found = drawing(source.procedure, source.writes, shown.language)
+    found = drawing(version.procedure, version.writes, shown.language)
     lines = draw_text(found, max(_LEAST_CELLS, cells), walk, shown.language)
     return "\n".join([found.title, "", *lines]) + "\n"

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from sopwith.cli.terminal import terminal
+
 ProcedureFile = Annotated[
     Path, typer.Argument(metavar="PROCEDURE", help="The file of the procedure. 流程文件")
 ]
@@ -80,6 +82,24 @@ Lang = Annotated[str, typer.Option("--lang", metavar="en|zh", help="Language of 
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Call only tools that read; make up other results. 试运行")
 ]
+
+
+def _plain(context: typer.Context, wanted: bool) -> bool:
+    if wanted:
+        terminal(context).view = "plain"
+    return wanted
+
+
+def _quiet(context: typer.Context, wanted: bool) -> bool:
+    if wanted:
+        terminal(context).view = "quiet"
+    return wanted
+
+
+Plain = Annotated[
+    bool, typer.Option("--plain", callback=_plain, help="A line a step, nothing drawn again. 逐行输出")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_quiet, help="No line a step. 不输出过程")]
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answers. 回答者")]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sopwith.cli.columns import cut, pad, width
 from sopwith.cli.record import Record, Recorder
-from sopwith.cli.terminal import Terminal
+from sopwith.cli.terminal import Terminal, harmless
 from sopwith.errors import Text
 from sopwith.ir.event import (
     CallStarted,
@@ -17,13 +17,16 @@ from sopwith.ir.event import (
     ModelReplied,
     ModelRequested,
     RunFinished,
+    RunSuspended,
     StepEntered,
 )
 from sopwith.ir.procedure import Procedure
 from sopwith.run.state import State
 
 if TYPE_CHECKING:
-    from rich.status import Status
+    from rich.live import Live
+
+    from sopwith.cli.live_view import LiveView
 
 TITLE_CELLS = 28
 LINE_CELLS = 108
@@ -31,7 +34,8 @@ LINE_CELLS = 108
 
 _USED_CELLS = 21
 """Tokens and seconds, with the spaces before them."""
-_READING = Text("the model reads", "模型处理中")
+_PER_SECOND = 8
+"""So often the view of a run is drawn again."""
 _LOADING = Text("loading the model and reading", "正在载入模型并处理")
 _TOKENS = Text("tok", "tok")
 
@@ -80,14 +84,26 @@ class Progress:
         language: str,
         *,
         loads: bool,
+        own: Progress | None = None,
     ) -> None:
         self._terminal = terminal
         self._layout = StepLine(procedure, numbers)
         self._recorder = Recorder(procedure, numbers, language, self._print)
-        self._console = terminal.console()
-        self._status: Status | None = None
+        self._own = own or self
+        self._console = terminal.console() if own is None else own._console
         self._loads = loads
         """Whether the model is still to be loaded."""
+        self._live: Live | None = None
+        self._view: LiveView | None = None
+        if own is None and terminal.live:
+            from sopwith.cli.live_view import LiveView  # rich's parts for it are not needed off a terminal
+
+            self._view = LiveView(procedure, numbers, language, loads=loads)
+
+    def beside(self, procedure: Procedure, numbers: Mapping[str, str], language: str) -> Progress:
+        """For another run of the same family: with lines of its own, and drawn as a part of this one, since a terminal
+        has room for one drawing."""
+        return Progress(self._terminal, procedure, numbers, language, loads=False, own=self._own)
 
     def take_up(self, events: Sequence[Event]) -> None:
         """Know what the step that a run stopped at has done so far, so that its line says all of it."""
@@ -96,42 +112,48 @@ class Progress:
             self._recorder.take(event)
 
     def __call__(self, event: Event, state: State) -> None:
+        own = self._own
+        if own._view is not None:
+            own._view.take(event, state)
         body = event.body
         self._recorder.take(event)
-        if isinstance(body, ModelRequested):
-            self._wait(self._terminal.text(_LOADING if self._loads else _READING))
+        if isinstance(body, HumanAsked | RunFinished | RunSuspended):
+            own.still()
+        elif isinstance(body, ModelRequested | CallStarted):
+            own._wait(body)
         elif isinstance(body, ModelReplied):
-            self._loads = False
-            self.still()
-        elif isinstance(body, CallStarted):
-            self._wait(body.tool)
-        elif isinstance(body, HumanAsked | RunFinished):
-            self.still()
+            own._loads = False
 
     def still(self) -> None:
-        """Stop drawing."""
-        if self._status is not None:
-            self._status.stop()
-            self._status = None
+        """Stop drawing, and leave the terminal as it was."""
+        live, self._live = self._live, None
+        if live is not None:
+            live.stop()
 
-    def _wait(self, what: str) -> None:
-        """Say what is being waited for; off a terminal only that the model is loaded, once, since that takes long."""
-        record = self._recorder.current
-        if record is None:
-            return
-        if not self._terminal.live:
-            if self._loads and what == self._terminal.text(_LOADING):
-                self._terminal.say(what + " …")
-                self._loads = False
-            return
-        # The spinner stands in the two cells of the margin.
-        shown = f"{self._layout.head(record.number, record.title)[2:]}  {what} …"
-        if self._status is None:
-            self._status = self._console.status(shown, spinner="dots")
-            self._status.start()
-        else:
-            self._status.update(shown)
+    def _wait(self, body: ModelRequested | CallStarted) -> None:
+        """Draw while something is waited for; off a terminal say only that the model is loaded, once, since that takes
+        long."""
+        if self._view is not None:
+            self._draw(self._view)
+        elif self._loads and isinstance(body, ModelRequested):
+            self._terminal.say(self._terminal.text(_LOADING) + " …")
+            self._loads = False
+
+    def _draw(self, view: LiveView) -> None:
+        if self._live is None:
+            from rich.live import Live
+
+            self._live = Live(
+                view,
+                console=self._console,
+                refresh_per_second=_PER_SECOND,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+                vertical_overflow="crop",
+            )
+            self._live.start(refresh=True)
 
     def _print(self, record: Record) -> None:
-        self.still()
-        self._console.print(self._layout.line(record), style=None if record.good else "yellow")
+        line = harmless(self._layout.line(record))
+        self._console.print(line, style=None if record.good else "yellow")

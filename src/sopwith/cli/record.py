@@ -176,7 +176,7 @@ class Recorder:
         if record.items is not None and (item := item_of(event.step)) is not None:
             record.items.take(event, item)
         else:
-            ACTS[type(body)](record, event, body, self._language)
+            ACTS.get(type(body), _nothing)(record, event, body, self._language)
         if isinstance(body, InputsBound | EdgeTaken | RunFinished | RunHandedBack):
             self._close()
         elif isinstance(body, CallFinished) and _purpose(record) == "free":

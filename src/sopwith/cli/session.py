@@ -108,14 +108,15 @@ class Session:
     ) -> ExitCode:
         """Start, answer as long as there are answers, report. Ctrl-C leaves a run that can be resumed."""
         try:
-            self.progress = Progress(
-                self.terminal,
-                connection.machine.procedure,
-                connection.machine.numbers,
-                language,
-                loads=isinstance(connection.model, LocalModel),
-            )
-            self.progress.take_up(self.earlier)
+            if self.terminal.view != "quiet":
+                self.progress = Progress(
+                    self.terminal,
+                    connection.machine.procedure,
+                    connection.machine.numbers,
+                    language,
+                    loads=isinstance(connection.model, LocalModel),
+                )
+                self.progress.take_up(self.earlier)
             self.machines = (connection.machine, *connection.family)
             connection.engine.subscribe(self._see)
             run = highest(self.runner.run(start()))
@@ -149,8 +150,8 @@ class Session:
             self.runner.run(connection.close())
 
     def _still(self) -> None:
-        for shown in (*filter(None, [self.progress]), *self.others.values()):
-            shown.still()
+        if self.progress is not None:
+            self.progress.still()
 
     def _see(self, event: Event, state: State) -> None:
         self.began = True
@@ -158,12 +159,14 @@ class Session:
             live = event_json(event)
             del live["hash"]  # known when it is stored
             self.terminal.line(json.dumps(live, ensure_ascii=False))
-        elif self.progress is not None and event.run == self.run_id:
+        elif self.progress is None:
+            return
+        elif event.run == self.run_id:
             self.progress(event, state)
         else:
-            self._see_other(event, state)
+            self._see_other(self.progress, event, state)
 
-    def _see_other(self, event: Event, state: State) -> None:
+    def _see_other(self, own: Progress, event: Event, state: State) -> None:
         """An event of a run of the same family: its steps are shown as those of the run itself, below a line of its
         own."""
         shown = self.others.get(event.run)
@@ -175,7 +178,7 @@ class Session:
             self.terminal.say(
                 self.terminal.text(_OF).format(machine.procedure.name or state.procedure_id, event.run)
             )
-            shown = Progress(self.terminal, machine.procedure, machine.numbers, state.language, loads=False)
+            shown = own.beside(machine.procedure, machine.numbers, state.language)
             self.others[event.run] = shown
         shown(event, state)
 

@@ -18,9 +18,9 @@ from sopwith.cli.options import AsJson, Data, HeldGrip, Lang, Mcp, Tools, new_ve
 from sopwith.cli.pairs import read_pairs
 from sopwith.cli.project import Options, find_project
 from sopwith.cli.prompt import INPUTS, as_json, as_text_blocks, prompts
-from sopwith.cli.source import RUN, open_source
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.cli.toolbox import open_tools
+from sopwith.cli.version import RUN, open_version
 from sopwith.errors import LANGUAGES, Text, UserError
 from sopwith.ir.procedure import Edge, Grip, Procedure, Step
 from sopwith.ir.value import Json
@@ -100,12 +100,12 @@ def show(
         return _prompt_files(shown)
     options = Options(data=data, tools=tools or None, mcp=mcp)
     if run is not None or text or svg:
-        name = _source(file, run)
-        source = asyncio.run(open_source(shown, name, options))
+        name = _version(file, run)
+        version = asyncio.run(open_version(shown, name, options))
         if text or svg or not as_json_:
-            draw(shown, source, svg=svg, output=output)
+            draw(shown, version, svg=svg, output=output)
         else:
-            shown.document(overview(source.procedure))
+            shown.document(overview(version.procedure))
         return ExitCode.OK
     if file is None:
         raise _nothing_to_show()
@@ -141,7 +141,7 @@ def _nothing_to_show() -> UserError:
     )
 
 
-def _source(file: Path | None, run: str | None) -> str:
+def _version(file: Path | None, run: str | None) -> str:
     """What is drawn: a run's own procedure where one is named."""
     if run is not None and file is not None:
         raise UserError(

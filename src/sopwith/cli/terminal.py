@@ -11,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import typer
 
@@ -30,6 +30,8 @@ _INTERNAL = Text(
     "set SOPWITH_DEBUG=1 to see where, and please report it", "设置 SOPWITH_DEBUG=1 可查看位置，欢迎反馈"
 )
 
+View = Literal["live", "plain", "quiet"]
+
 
 @dataclass(slots=True)
 class Terminal:
@@ -39,6 +41,8 @@ class Terminal:
     json: bool = False
     secrets: Sequence[SecretRule] = ()
     """What a policy calls secret, beyond what always is."""
+    view: View = "live"
+    """How a run is followed: drawn again and again where that can be, in plain lines, or not at all."""
 
     def text(self, text: Text | str) -> str:
         """A sentence in the language of this terminal."""
@@ -72,17 +76,20 @@ class Terminal:
     @property
     def live(self) -> bool:
         """Whether lines on stderr may be drawn again."""
-        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        return self.view == "live" and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    @property
+    def draws(self) -> bool:
+        """Whether lines on stdout may be drawn again."""
+        return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
     def console(self) -> Console:
         """stderr with colours, where it is a terminal."""
-        from rich.console import Console
+        return _console(sys.stderr)
 
-        class Stderr(Console):
-            def on_broken_pipe(self) -> None:
-                unread(sys.stderr)
-
-        return Stderr(file=sys.stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    def screen(self) -> Console:
+        """stdout with colours, where it is a terminal."""
+        return _console(sys.stdout)
 
     def failed(self, error: BaseException) -> ExitCode:
         """Say what went wrong and what to do about it. Returns the exit code."""
@@ -140,9 +147,14 @@ _CONTROLS = {
 """Characters that would move, colour or turn round what a terminal shows, as they are printed: also valid in JSON."""
 
 
+def harmless(text: str) -> str:
+    """What may come from anybody, so that nothing in it commands the terminal."""
+    return text.translate(_CONTROLS)
+
+
 def _write(text: str, stream: TextIO, *, flush: bool = False) -> None:
-    """Print what may come from anybody: nothing in it commands the terminal."""
-    text = text.translate(_CONTROLS)
+    """Print what may come from anybody."""
+    text = harmless(text)
     try:
         print(text, end="", file=stream, flush=flush)
     except BrokenPipeError:
@@ -154,6 +166,16 @@ def unread(stream: TextIO) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            unread(stream)
+
+    return Piped(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def terminal(context: typer.Context) -> Terminal:

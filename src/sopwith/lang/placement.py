@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any
 
 from sopwith.errors import Text, UserError
@@ -153,9 +152,10 @@ def label_size(lines: Sequence[str]) -> Point:
 def _new_graph() -> Any:
     """An empty graph of the library, which has no types."""
     try:
-        graph = import_module("pygraphviz").AGraph(strict=False, directed=True)
+        import pygraphviz
     except ImportError as error:
         raise UserError(_NO_LIBRARY, _INSTALL) from error
+    graph: Any = pygraphviz.AGraph(strict=False, directed=True)
     graph.graph_attr.update(_GRAPH)
     return graph
 

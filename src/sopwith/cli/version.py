@@ -29,7 +29,7 @@ _NO_TOOLS = Text(
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Version:
     """A procedure, where it is from, the effects of the tools that are known, and the path of its run, if any."""
 
     name: str
@@ -43,7 +43,7 @@ class Source:
         return frozenset(name for name, effect in self.effects.items() if effect is not Effect.READ)
 
 
-async def open_source(shown: Terminal, name: str, options: Options) -> Source:
+async def open_version(shown: Terminal, name: str, options: Options) -> Version:
     """The procedure that `name` names: a file, or `run:` and the id of a run or its beginning.
 
     Tools that cannot be opened are said to be missing, and no error: nothing is run.
@@ -60,10 +60,10 @@ async def open_source(shown: Terminal, name: str, options: Options) -> Source:
                 effects = {spec.name: spec.effect for spec in (await catalogue.specs()).values()}
         except SopwithError as error:
             shown.say(shown.text(_NO_TOOLS).format(name, shown.text(error.message)))
-    return Source(name, procedure, effects)
+    return Version(name, procedure, effects)
 
 
-async def _of_run(wanted: str | None, options: Options) -> Source:
+async def _of_run(wanted: str | None, options: Options) -> Version:
     log = open_to_read(load_settings(Path.cwd(), {"data": options.data}).data)
     try:
         run = await find_run(log, wanted)
@@ -74,6 +74,6 @@ async def _of_run(wanted: str | None, options: Options) -> Source:
             raise UserError(Text(f"the run '{run}' has no event", f"运行“{run}”没有事件"))
         machine = await pinned(log, events)
         effects = {spec.name: spec.effect for spec in machine.tools.values()}
-        return Source(f"{RUN}{run}", machine.procedure, effects, fold_all(events).path)
+        return Version(f"{RUN}{run}", machine.procedure, effects, fold_all(events).path)
     finally:
         await log.close()
