@@ -291,3 +291,25 @@ async def test_a_run_that_a_person_has_can_be_cancelled() -> None:
     assert run.status == "cancelled"
     assert run.outcome is not None and run.outcome.packet is not None
     assert run.outcome.packet.open == ("bank.pay",)
+
+
+async def test_what_a_cancelled_run_left_open_can_still_be_recorded() -> None:
+    bank, log = Bank(), MemoryLog()
+    await bank.engine(log).run("go", run_id="r1")
+    cut = await cut_in_payment(log)
+    ended = await bank.engine(cut).cancel("r1", by="bob")
+    assert ended.outcome is not None and ended.outcome.packet is not None
+    assert (ended.status, ended.outcome.packet.open) == ("cancelled", ("bank.pay",))
+    told = await bank.engine(cut).take_over("r1", by="alice", happened=True)
+    assert (told.status, told.state.open) == ("cancelled", ())
+    assert told.events[-1].body.by == "alice"
+    with pytest.raises(UserError, match="has ended"):
+        await bank.engine(cut).take_over("r1", by="alice", to="tell")
+
+
+async def test_a_run_whose_process_has_ended_is_resumed_and_not_taken_over() -> None:
+    bank, log = Bank(), MemoryLog()
+    await bank.engine(log).run("go", run_id="r1")
+    with pytest.raises(UserError) as refused:
+        await bank.engine(await cut_in_payment(log)).take_over("r1", by="alice")
+    assert "sopwith resume r1" in refused.value.hint.en
