@@ -132,6 +132,12 @@ def _names(cell: str) -> list[str]:
     return names if not re.sub(r"`[^`]+`|[\s,、]", "", cell) else []
 
 
+def test_every_page_of_the_documentation_is_on_the_map() -> None:
+    named = {(ROOT / "docs" / target).resolve() for target in read_page(ROOT / "docs" / "README.md").targets}
+    pages = {path for path in PAGES if path.parent == ROOT / "docs" and not path.name.endswith(".zh.md")}
+    assert pages - named - {ROOT / "docs" / "README.md"} == set()
+
+
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_what_is_not_run_says_why(path: Path) -> None:
     assert [str(b) for b in read_page(path).blocks if b.mark == "not run" and not b.said] == []
