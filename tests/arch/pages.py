@@ -48,14 +48,16 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its blocks, its tables, its headings as their levels (`h1`, `h2` …), and the targets of its links
-    and pictures."""
+    """A page: its blocks, its tables, its headings as their levels (`h1`, `h2` …), the targets of its links and
+    pictures, and what stands outside of where it belongs: rows without a table, blocks that hold the fence of
+    another."""
 
     path: Path
     blocks: tuple[Block, ...]
     tables: tuple[Table, ...]
     headings: tuple[str, ...]
     targets: tuple[str, ...]
+    strays: tuple[str, ...]
 
 
 @cache
@@ -73,7 +75,14 @@ def read_page(path: Path) -> Page:
     inline = [child for token in tokens for child in token.children or ()]
     targets = [str(child.attrs[key]) for child in inline for key in ("href", "src") if key in child.attrs]
     headings = tuple(token.tag for token in tokens if token.type == "heading_open")
-    return Page(path, tuple(blocks), tuple(_tables(tokens)), headings, tuple(targets))
+    rows = [
+        token.content.split("\n")[0]
+        for token in tokens
+        if token.type == "inline" and token.content[:1] == "|"
+    ]
+    open_blocks = [str(block) for block in blocks if "\n```" in block.text and block.language != "markdown"]
+    strays = (*rows, *open_blocks)
+    return Page(path, tuple(blocks), tuple(_tables(tokens)), headings, tuple(targets), strays)
 
 
 def _tables(tokens: list[Token]) -> Iterator[Table]:

@@ -71,6 +71,11 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_rows_stand_in_tables_and_blocks_are_closed(path: Path) -> None:
+    assert read_page(path).strays == ()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_anchors_are_headings(path: Path) -> None:
     for target in read_page(path).targets:
         file, _, anchor = target.partition("#")

@@ -66,6 +66,16 @@ def test_links_and_headings_are_found(page) -> None:
     assert page.headings == ("h1",)
 
 
+def test_tables_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "table.md"
+    path.write_text(
+        "| key | says |\n|---|---|\n| `a`, `b` | one |\n| c | two |\n\nWords.\n\n| d | three |\n", "utf-8"
+    )
+    page = read_page(path)
+    assert [(table.columns, table.first) for table in page.tables] == [(2, ("`a`, `b`", "c"))]
+    assert page.strays == ("| d | three |",)
+
+
 def test_the_program_has_the_lines_of_the_page(page) -> None:
     lines = PAGE.splitlines()
     program = as_program(page).splitlines()
