@@ -56,6 +56,14 @@ def first(data: Data, id_: str = "broken", *, end: str | None = None, **step: An
     data["start"] = id_
 
 
+def strictly(data: Data) -> None:
+    """Hold the procedure strictly, for a rule that says nothing about other grips."""
+    data.pop("grip", None)
+    for step in data["steps"].values():
+        if step.get("grip") != "free":
+            step.pop("grip", None)
+
+
 def also(data: Data, id_: str, **step: Any) -> None:
     """Put a step before the others that sometimes leads to the new step `id_`, and else to what was the first."""
     start = data["start"]

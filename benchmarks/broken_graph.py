@@ -11,6 +11,7 @@ from benchmarks.breaking import (
     condition,
     first,
     seen,
+    strictly,
     with_output,
 )
 
@@ -145,6 +146,7 @@ def _covered(data: Data, rng: Random) -> None:
 
 @breaks("SW220")
 def _hold_together(data: Data, rng: Random) -> None:
+    strictly(data)
     _two_conditions_of(data, "seen.n > 3", "seen.kind == 'a'")
 
 

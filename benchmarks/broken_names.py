@@ -12,6 +12,7 @@ from benchmarks.breaking import (
     breaks,
     condition,
     first,
+    strictly,
     value,
 )
 
@@ -102,11 +103,13 @@ def _same_name(data: Data, rng: Random) -> None:
 
 @breaks("SW323")
 def _unread_value(data: Data, rng: Random) -> None:
+    strictly(data)
     value(data, **{"as": "unread"})
 
 
 @breaks("SW324")
 def _unread_input(data: Data, rng: Random) -> None:
+    strictly(data)
     # Whoever reads all inputs at once reads this one as well.
     data |= json.loads(json.dumps(data).replace("${inputs}", "${run.request}"))
     data.setdefault("inputs", {})["unread"] = {"schema": TEXT, "from": "run.request"}

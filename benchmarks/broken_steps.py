@@ -10,9 +10,10 @@ from benchmarks.breaking import (
     breaks,
     first,
     named_tools,
+    strictly,
     value,
 )
-from sopwith.lang.refused import GRIPS, KINDS
+from sopwith.lang.refused import GUIDANCE, KINDS
 
 
 @breaks("SW401")
@@ -66,6 +67,7 @@ def _no_tool(data: Data, rng: Random) -> None:
 
 @breaks("SW410")
 def _unused_tool(data: Data, rng: Random) -> None:
+    strictly(data)
     data["tools"] = [*named_tools(data), "broken.look"]
 
 
@@ -99,8 +101,8 @@ def _not_run(data: Data, rng: Random) -> None:
 
 
 @breaks("SW502")
-def _no_such_grip(data: Data, rng: Random) -> None:
-    value(data, grip=rng.choice(sorted(GRIPS)))
+def _no_such_guidance(data: Data, rng: Random) -> None:
+    value(data, guidance=rng.choice(sorted(GUIDANCE)))
 
 
 @breaks("SW503")

@@ -113,13 +113,14 @@ class Chance:
     def _action(self, request: ModelRequest) -> str:
         rng = self.rng
         legal = rng.choice(request.legal)
-        if "finish" in request.legal and rng.random() < 0.4:
-            legal = "finish"
+        ends = next((name for name in request.legal if name.startswith("finish")), None)
+        if ends is not None and rng.random() < 0.4:
+            legal = ends
         action = next(one for one in request.actions if one.name == legal)
         single = len(request.legal) == 1
         schema = request.constraint if single and request.constraint is not None else action.schema
-        value = instance(rng, schema)
-        if legal == "finish" and value.get("outcome") == "complete":
+        value = instance(rng, request.constraints.get(legal, schema))
+        if legal == ends and value.get("outcome") == "complete":
             result = schema["properties"].get("result")
             value = {"outcome": "complete"} | (
                 {} if result is None else {"result": instance(rng, result, schema)}

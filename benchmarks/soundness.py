@@ -216,7 +216,9 @@ class _Trial:
             mine.append(event)
             entered = isinstance(event.body, StepEntered) and event.run == event.task
             if entered and not self.endless and task is not None:
-                self.endless = sum(isinstance(one.body, StepEntered) for one in mine) > most
+                # Inside a region the exchanges are bounded, not the visits.
+                entries = [one.body for one in mine if isinstance(one.body, StepEntered)]
+                self.endless = sum(not body.goes_on for body in entries) > most
                 if self.endless:
                     task.cancel()
 

@@ -190,7 +190,7 @@ def test_an_option_and_a_verb_that_do_not_exist(project: Command) -> None:
     )
     assert_one_message(project("fly"), ExitCode.USAGE, "fly")
     assert_one_message(project("run"), ExitCode.USAGE, "PROCEDURE")
-    assert_one_message(project(*RUN, "--grip", "guide"), ExitCode.USAGE, "guide", "sopwith run --help")
+    assert_one_message(project(*RUN, "--grip", "tight"), ExitCode.USAGE, "tight", "sopwith run --help")
     assert_one_message(project("runs", "--lang", "fr"), ExitCode.USAGE, "fr", "en or zh")
 
 

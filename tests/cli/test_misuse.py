@@ -33,8 +33,8 @@ MISUSED = [
     (("run", "x.yaml", "--json=3"), "Option '--json' does not take a value", "选项 --json 不带值"),
     (
         ("run", "x.yaml", "--grip", "loose"),
-        "'loose' is not one of 'strict', 'free'",
-        "--grip 的值不正确：'loose' 不在可选值之内：'strict'、'free'",
+        "'loose' is not one of 'strict', 'bounded', 'guide', 'free'",
+        "--grip 的值不正确：'loose' 不在可选值之内：'strict'、'bounded'、'guide'、'free'",
     ),
     (("run", "x.yaml", "--budget-tokens", "x"), "'--budget-tokens'", "--budget-tokens 的值不正确：应为整数"),
     (

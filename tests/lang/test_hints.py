@@ -11,15 +11,16 @@ from tests.lang.check.tools import TOOLS
 
 from sopwith.errors import ProcedureError
 from sopwith.ir.diagnostic import Diagnostic
-from sopwith.ir.procedure import Grip
+from sopwith.ir.procedure import Grip, Guidance
 from sopwith.lang.check import check
 from sopwith.lang.fields import EDGE, EDGE_WORDS, PROCEDURE, PROCEDURE_WORDS, STEP, STEP_WORDS
-from sopwith.lang.refused import GRIPS, KINDS
+from sopwith.lang.refused import GUIDANCE, KINDS
 from sopwith.lang.yaml import read_yaml
 
 RIGHT: dict[str, Any] = {
     "schema": "sopwith/procedure/1", "id": "p", "start": "a", "inputs": {"who": {"type": "string"}},
-    "examples": [], "tags": ["x"], "pitfalls": ["x"], "output": {"type": "object"}, "grip": "strict", "timeout": "20s",
+    "examples": [], "tags": ["x"], "pitfalls": ["x"], "output": {"type": "object"}, "grip": "strict",
+    "guidance": "static", "timeout": "20s",
     "tool": "hr.balance", "tools": ["hr.balance"], "with": {"user_id": "u1"}, "uses": ["inputs.who"],
     "returns": {"type": "boolean"}, "as": "left", "verify": "true", "retry": {"times": 1}, "visits": 2,
     "min_confidence": 0.8, "on_error": "b", "next": "b", "end": "complete", "result": {}, "to": "b", "otherwise": "b",
@@ -105,9 +106,19 @@ def test_a_field_that_is_refused_says_what_to_do_instead_of_how_to_write_it(key:
 def test_a_grip_that_is_offered_is_carried_out(place: str) -> None:
     (wrong,) = problems(place, {"grip": "tight", "answer": "x"} if place == "step" else {"grip": "tight"})
     listed = wrong.message.en.split("one of ")[1].split(", not")[0].split(", ")
-    assert set(listed) == set(Grip) - set(GRIPS)
+    assert set(listed) == set(Grip)
     for grip in listed:
         assert refused(place, {"grip": grip, "do": "x"} if place == "step" else {"grip": grip}) == []
+
+
+@pytest.mark.parametrize("place", ["procedure", "step"])
+def test_guidance_that_is_offered_is_given(place: str) -> None:
+    more = {"answer": "x"} if place == "step" else {}
+    (wrong,) = problems(place, {"guidance": "loud", **more})
+    listed = wrong.message.en.split("one of ")[1].split(", not")[0].split(", ")
+    assert set(listed) == set(Guidance) - set(GUIDANCE)
+    for one in listed:
+        assert refused(place, {"guidance": one, **more}) == []
 
 
 def followed(hint: str, value: object) -> list[object]:

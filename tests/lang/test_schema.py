@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from sopwith.ir.procedure import Grip, Procedure, Step
+from sopwith.ir.procedure import Grip, Guidance, Procedure, Step
 from sopwith.lang import refused
 from sopwith.lang.fields import EDGE, PROCEDURE, STEP
 from sopwith.lang.problem import Problems
@@ -47,8 +47,9 @@ def test_it_offers_nothing_that_the_check_refuses() -> None:
     schema = procedure_schema()
     step = schema["definitions"]["step"]["properties"]
     assert not refused.KINDS.keys() & step.keys()
-    for grip in (schema["properties"]["grip"], step["grip"]):
-        assert set(grip["enum"]) == set(Grip) - refused.GRIPS.keys()
+    for one in (schema["properties"], step):
+        assert set(one["grip"]["enum"]) == set(Grip)
+        assert set(one["guidance"]["enum"]) == set(Guidance) - refused.GUIDANCE.keys()
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.parent.name)

@@ -42,7 +42,7 @@ def runnable(value: Any) -> Any:
         return {
             k: v
             for k, v in part.items()
-            if k not in refused.KINDS and not (k == "grip" and v in refused.GRIPS)
+            if k not in refused.KINDS and not (k == "guidance" and v in refused.GUIDANCE)
         }
 
     return {**kept(value), "steps": {name: kept(step) for name, step in value["steps"].items()}}

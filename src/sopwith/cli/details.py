@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sopwith.cli.columns import cut
-from sopwith.cli.record import VOID, Record, open_call
+from sopwith.cli.record import DEVIATIONS, VOID, Record, open_call
 from sopwith.errors import Text
 from sopwith.ir.event import (
     AlertRaised,
@@ -20,9 +20,11 @@ from sopwith.ir.event import (
     CallStarted,
     CancelAsked,
     CheckRan,
+    DeviationNoted,
     EdgeTaken,
     Event,
     FeedbackGiven,
+    GuidanceGiven,
     HumanAnswered,
     HumanAsked,
     InputsBound,
@@ -33,6 +35,7 @@ from sopwith.ir.event import (
     ModelRequested,
     PhaseEntered,
     ProcedureSelected,
+    RegionLeft,
     ReplyRejected,
     ReplyRepaired,
     RequestScreened,
@@ -84,6 +87,8 @@ _WORDS: Mapping[str, Text] = {
     "sent": Text("called", "调用流程"),
     "waits": Text("waits", "等待"),
     "waited": Text("came", "等到"),
+    "advice": Text("advice", "指导"),
+    "noted": Text("noted", "记录"),
 }
 _ITEMS = Text("{} items", "{} 项")
 _FAILED = Text("{} failed", "{} 项失败")
@@ -94,6 +99,7 @@ _STILL_UNKNOWN = Text("{}: still unknown whether it has acted", "{}：仍无法�
 _STUBBED = Text("made up, not called (dry run)", "虚构的结果，未调用（试运行）")
 _OVERRULED = Text("overruled: {}", "已覆盖模型的取值：{}")
 _PAST = Text("had passed already", "早已过去")
+_GRAPH = Text("the whole graph", "整个流程图")
 _TOKENS = Text("{} read, {} cached, {} written, {} ms", "读入 {}，缓存 {}，生成 {}，{} 毫秒")
 
 
@@ -271,6 +277,15 @@ def _waited(body: WaitEnded, language: str) -> _Said:
     return "waited", f"{body.by}{value}{who}"
 
 
+def _advised(body: GuidanceGiven, language: str) -> _Said:
+    about = _GRAPH.in_(language) if body.fallback else ", ".join(body.steps)
+    return "advice", f"{about}  · {body.bytes} B"
+
+
+def _deviated(body: DeviationNoted, language: str) -> _Said:
+    return "noted", f"{body.action}: {DEVIATIONS[body.why].in_(language)}"
+
+
 def _silent(body: Body, language: str) -> _Said:
     """What the line of a step, or the head of a trace, says already."""
 
@@ -317,5 +332,8 @@ SAYS: Mapping[type[Body], Callable[[Any, str], _Said]] = {
     EdgeTaken: _next,
     ItemsBegan: _began,
     ItemsEnded: _ended,
+    GuidanceGiven: _advised,
+    DeviationNoted: _deviated,
+    RegionLeft: _silent,
 }
 """The line of a trace for each kind of event: a word of `_WORDS`, and what follows it."""

@@ -72,7 +72,7 @@ Data = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout. 输出一个 JSON 文档")]
 AsLines = Annotated[bool, typer.Option("--jsonl", help="One event a line on stdout. 每行一个事件")]
 HeldGrip = Annotated[
-    Literal["strict", "free"] | None,
+    Literal["strict", "bounded", "guide", "free"] | None,
     typer.Option("--grip", help="How firmly the procedure holds the model. 约束程度"),
 ]
 Reveal = Annotated[

@@ -10,10 +10,12 @@ from typing import Any, cast
 
 from sopwith.errors import ExpressionError
 from sopwith.ir.event import Principal, Purpose
+from sopwith.ir.procedure import Grip
 from sopwith.ir.usage import Budget
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Choice, Node
 from sopwith.models.port import ModelRequest
+from sopwith.run.advice import advise
 from sopwith.run.asking import (
     form_of,
     inputs_form,
@@ -24,6 +26,8 @@ from sopwith.run.asking import (
     request_of,
 )
 from sopwith.run.book import Book
+from sopwith.run.decide_guided import ways_out
+from sopwith.run.options import options_of, options_request
 from sopwith.run.preview import as_text
 from sopwith.run.state import State
 from sopwith.run.values import IDENTITY
@@ -62,6 +66,12 @@ def _of_node(book: Book, node: Node, given: Mapping[str, Json]) -> Iterator[tupl
     purpose = purpose_of(node.working)
     if purpose is not None:
         yield purpose, _request(book, node.working, purpose, given)
+    if node.grip is Grip.GUIDE:
+        exits = ways_out(book, node)
+        node = dataclasses.replace(node, edges=exits)
+    elif node.grip is Grip.BOUNDED and len(node.edges) > 1:
+        yield from _next(book, node, given)
+        return
     group = judges_of(node)
     if group:
         state = _state(book, node, given)
@@ -71,10 +81,25 @@ def _of_node(book: Book, node: Node, given: Mapping[str, Json]) -> Iterator[tupl
             yield "judge", request_of(book, _symbolic(node), judge_form(book, group), state, IDENTITY)
 
 
+def _next(book: Book, node: Node, given: Mapping[str, Json]) -> Iterator[tuple[Purpose, ModelRequest]]:
+    """The choice among the ways that are open; where a condition wants more than stand-ins, among all of them."""
+    targets = [book.machine.nodes[edge.edge.to] for edge in node.edges]
+    state = _state(book, node, given, *targets)
+    try:
+        options = options_of(book, node, state, IDENTITY)
+    except ExpressionError:
+        free = tuple(dataclasses.replace(edge, kind="judge", condition=None) for edge in node.edges)
+        options = options_of(book, dataclasses.replace(node, edges=free), state, IDENTITY)
+    if len(options) > 1:
+        yield "next", options_request(book, node, options, state, IDENTITY)
+
+
 def _request(book: Book, node: Node, purpose: Purpose, given: Mapping[str, Json]) -> ModelRequest:
     state = _state(book, node, given)
     try:
-        return request_of(book, node, form_of(book, node, purpose, state, IDENTITY), state, IDENTITY)
+        form = form_of(book, node, purpose, state, IDENTITY)
+        advice = advise(book, node, state, IDENTITY) if purpose == "guide" else None
+        return request_of(book, node, form, state, IDENTITY, advice)
     except ExpressionError:
         # An expression that wants more than a stand-in is shown as it is written.
         node = _symbolic(node)
@@ -96,15 +121,15 @@ def _symbolic(node: Node) -> Node:
     return dataclasses.replace(node, **changed, returns=schema)
 
 
-def _state(book: Book, node: Node | None, given: Mapping[str, Json]) -> State:
-    """A state at `node` in which every name that it uses has a value, given or a stand-in."""
+def _state(book: Book, node: Node | None, given: Mapping[str, Json], *more: Node) -> State:
+    """A state at `node` in which every name that it uses has a value, given or a stand-in; and those of `more`."""
 
     def fact(name: str) -> str:
         return as_text(given[name]) if name in given else stand_in(name)
 
     inputs = {name: given.get(name, stand_in(name)) for name in book.procedure.inputs}
     values: dict[str, Any] = {}
-    for path in _paths(node) if node is not None else ():
+    for path in _paths(book, node, *more) if node is not None else ():
         if path[0] not in ("inputs", "run", "error"):
             _put(values, path, given)
     return State(
@@ -124,9 +149,14 @@ def _state(book: Book, node: Node | None, given: Mapping[str, Json]) -> State:
     )
 
 
-def _paths(node: Node) -> list[tuple[str, ...]]:
-    templates = [node.do, node.answer, *(dynamic.values for dynamic in node.dynamic_enums)]
-    shown = [use.path for use in (*node.uses, *node.judge_uses)]
+def _paths(book: Book, node: Node, *more: Node) -> list[tuple[str, ...]]:
+    nodes = (node, *more)
+    templates = [t for n in nodes for t in (n.do, n.answer, *(dynamic.values for dynamic in n.dynamic_enums))]
+    shown = [use.path for n in nodes for use in (*n.uses, *n.judge_uses)]
+    region = book.machine.regions.get(node.step.id)
+    if region is not None:  # what its own steps write has no value where it is entered
+        shown = [use.path for use in book.region_uses(region)]
+        templates = []
     # The longest first, so that `leave.days` is put into the mapping `leave` and not after a text of that name.
     return sorted({*shown, *(p for t in templates if t is not None for p in t.paths)}, key=len, reverse=True)
 

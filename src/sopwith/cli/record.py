@@ -21,9 +21,11 @@ from sopwith.ir.event import (
     CallStarted,
     CancelAsked,
     CheckRan,
+    DeviationNoted,
     EdgeTaken,
     Event,
     FeedbackGiven,
+    GuidanceGiven,
     HumanAnswered,
     HumanAsked,
     InputsBound,
@@ -34,6 +36,7 @@ from sopwith.ir.event import (
     ModelRequested,
     PhaseEntered,
     ProcedureSelected,
+    RegionLeft,
     ReplyRejected,
     ReplyRepaired,
     RequestScreened,
@@ -77,6 +80,14 @@ VOID = {
     "changed": Text("the approval was for something else", "批准的内容已改变"),
 }
 """Why an approval does not hold."""
+DEVIATIONS = {
+    "no_step": Text("no step of the procedure", "不属于任何步骤"),
+    "no_edge": Text("no way led there", "没有通往该步骤的路径"),
+    "closed": Text("the condition of the way does not hold", "该路径的条件不成立"),
+    "skipped": Text("a step was left out", "跳过了步骤"),
+    "visits": Text("more often than planned", "超出计划次数"),
+}
+"""Why an action is none of the ways on."""
 _STUBBED = Text("{} (dry)", "{}（未调用）")
 _STUBBED_ASKED = Text("{} (dry), would ask: {}", "{}（未调用），需批准：{}")
 _LATE = Text("longer than {:g} s", "超过 {:g} 秒")
@@ -308,6 +319,10 @@ def _edge(record: Record, event: Event, body: EdgeTaken, language: str) -> None:
         record.add(f"→ {body.to}", good=False)
 
 
+def _deviated(record: Record, event: Event, body: DeviationNoted, language: str) -> None:
+    record.add(f"{body.action} ! {DEVIATIONS[body.why].in_(language)}")
+
+
 def _failed(record: Record, event: Event, body: StepFailed, language: str) -> None:
     if not any(body.error.code in part or _NOT_TRUE.in_(language) == part for part in record.parts):
         record.add(f"✗ {body.error.code}", good=False)
@@ -445,5 +460,8 @@ ACTS: Mapping[type[Body], Callable[[Record, Event, Any, str], None]] = {
     RunSuspended: _suspended,
     RunResumed: _woken,
     TimeoutPassed: _late,
+    GuidanceGiven: _nothing,
+    DeviationNoted: _deviated,
+    RegionLeft: _nothing,
 }
 """What each kind of event adds to the record of a step."""

@@ -17,6 +17,7 @@ from pydantic import Field
 from sopwith.ir.account import BudgetReserved, BudgetSettled
 from sopwith.ir.approval import Terms
 from sopwith.ir.body import BLOB, Blob, Body
+from sopwith.ir.guidance import DeviationNoted, GuidanceGiven, RegionLeft
 from sopwith.ir.items import ItemsBegan, ItemsEnded
 from sopwith.ir.message import MessageReceived, MessageSent
 from sopwith.ir.outcome import Outcome
@@ -52,7 +53,7 @@ class Phase(StrEnum):
 
 
 Verdict = Literal["allow", "deny", "ask"]
-Purpose = Literal["inputs", "arguments", "returns", "judge", "answer", "free"]
+Purpose = Literal["inputs", "arguments", "returns", "judge", "answer", "free", "next", "guide"]
 
 
 class Principal(Body):
@@ -134,10 +135,16 @@ class InputsBound(Body):
 
 
 class StepEntered(Body):
-    """A step begins; `visit` counts from 1."""
+    """A step begins; `visit` counts from 1.
+
+    `goes_on`: the model moves on inside a region of guide steps, and its transcript goes on. `unset` are names that
+    have no value any more: those that the region wrote when it was entered before.
+    """
 
     kind: Literal["step.entered"] = "step.entered"
     visit: int = 1
+    goes_on: bool = False
+    unset: tuple[str, ...] = ()
 
 
 class ModelRequested(Body):
@@ -288,11 +295,16 @@ class CheckRan(Body):
 
 
 class EdgeTaken(Body):
-    """The run goes on to another step. `by` says what decided, `label` what the edge says."""
+    """The run goes on to another step. `by` says what decided, `label` what the edge says.
+
+    `choice`: one reply of a model picked the edge among those that were open (grip bounded); where it `fills`, the same
+    reply does the work of the step too. `guide`: the action of a model belongs to that step.
+    """
 
     kind: Literal["edge.taken"] = "edge.taken"
     to: str
-    by: Literal["always", "when", "judge", "otherwise", "error"] = "always"
+    by: Literal["always", "when", "judge", "otherwise", "error", "choice", "guide"] = "always"
+    fills: bool = False
     label: str | None = None
     confidence: float | None = None
 
@@ -377,7 +389,7 @@ BODIES: tuple[type[Body], ...] = (
     ValueStored, CheckRan, EdgeTaken, StepFailed, HumanAsked, HumanAnswered, TimeoutPassed, ResultLate, AlertRaised,
     LeaseTaken, CancelAsked, RunSuspended, RunResumed, RunFinished, RunTakenOver, RunHandedBack, FeedbackGiven,
     BudgetReserved, BudgetSettled, ItemsBegan, ItemsEnded, MessageSent, MessageReceived, WaitBegan, WaitEnded,
-    SignalSent,
+    SignalSent, GuidanceGiven, DeviationNoted, RegionLeft,
 )  # fmt: skip
 """Every kind of event. A new kind is a class above and a name here."""
 

@@ -26,6 +26,14 @@ class Grip(StrEnum):
     STRICT = "strict"
 
 
+class Guidance(StrEnum):
+    """Where the advice of grip `guide` comes from: the words of the edges, a model, or a model where it pays."""
+
+    STATIC = "static"
+    MODEL = "model"
+    AUTO = "auto"
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
@@ -143,6 +151,7 @@ class Step(_Part):
     min_confidence: float | None = Field(default=None, ge=0, le=1)
     approval: Annotated[Terms, BeforeValidator(terms_of)] | None = None
     grip: Grip | None = None
+    guidance: Guidance | None = None
     model: str | None = None
     pitfalls: tuple[str, ...] = ()
     next: tuple[Edge, ...] = ()
@@ -201,6 +210,7 @@ class Procedure(_Part):
     inputs: dict[str, Input] = Field(default_factory=dict)
     output: dict[str, Json] | None = None
     grip: Grip = Grip.STRICT
+    guidance: Guidance = Guidance.STATIC
     model: str | None = None
     verify: str | None = None
     timeout: float | None = Field(default=None, gt=0, allow_inf_nan=False)

@@ -26,6 +26,7 @@ from sopwith.lang.machine import (
     Use,
 )
 from sopwith.lang.numbering import numbers
+from sopwith.lang.region import grip_of, regions_of, with_demands
 
 CYCLE_VISITS = 3
 """How often a step on a cycle may be entered where its procedure does not say."""
@@ -77,6 +78,7 @@ def compile_procedure(
         numbers=number,
         output_schema=procedure.output,
         verify=None if procedure.verify is None else parse(procedure.verify),
+        regions={} if held is Grip.FREE else with_demands(procedure, regions_of(procedure, held)),
     )
 
 
@@ -134,14 +136,14 @@ def _working_node(step: Step, number: str, grip: Grip, tools: Mapping[str, ToolS
         step=step,
         kind=step.work,
         number=number,
-        grip=step.grip or grip,
+        grip=grip_of(step, grip),
         tool=tool,
         arguments=arguments,
         bound=bound,
         free=free,
         ready=step.work == "tool" and not free,
-        uses=_named(uses),
-        judge_uses=_named(_judge_uses(step, uses)),
+        uses=named_uses(uses),
+        judge_uses=named_uses(_judge_uses(step, uses)),
         returns=step.returns,
         dynamic_enums=tuple(_dynamic_enums(step.returns, ())),
         choices=_choices(step.returns),
@@ -242,7 +244,7 @@ def _judge_uses(step: Step, uses: tuple[_Path, ...]) -> tuple[_Path, ...]:
     return (*seen, (step.writes,)) if step.writes else seen
 
 
-def _named(paths: tuple[_Path, ...]) -> tuple[Use, ...]:
+def named_uses(paths: tuple[_Path, ...]) -> tuple[Use, ...]:
     """Each path once, with the shortest name that no other has."""
     distinct = tuple(dict.fromkeys(paths))
     alike = Counter(path[-1] for path in distinct)

@@ -8,7 +8,7 @@ from typing import cast
 
 from sopwith.errors import Text
 from sopwith.ir.diagnostic import Edit
-from sopwith.ir.procedure import MOST_AT_ONCE, MOST_ITEMS, Grip
+from sopwith.ir.procedure import MOST_AT_ONCE, MOST_ITEMS, Grip, Guidance
 from sopwith.ir.value import Json
 from sopwith.lang.document import Path
 from sopwith.lang.kinds import (
@@ -38,7 +38,7 @@ from sopwith.lang.kinds import (
     truth,
     words,
 )
-from sopwith.lang.refused import GRIPS, KINDS
+from sopwith.lang.refused import GUIDANCE, KINDS
 
 EDGE_WORDS = {
     "if": "when", "condition": "when", "case": "when", "goto": "to", "then": "to", "step": "to",
@@ -216,7 +216,8 @@ EACH_WORDS = {
     "parallel": "at_once", "on_error": "on_item_error",
 }  # fmt: skip
 
-_GRIP = one_of(*Grip, refused=GRIPS)
+_GRIP = one_of(*Grip)
+_GUIDANCE = one_of(*Guidance, refused=GUIDANCE)
 _TOOLS = many(name_of(A_TOOL))
 _USES = many(name_of(Text("write a name, such as inputs.request", "请写名称，例如 inputs.request")))
 
@@ -246,6 +247,7 @@ STEP: Mapping[str, Kind] = {
     "min_confidence": fraction,
     "approval": approval,
     "grip": _GRIP,
+    "guidance": _GUIDANCE,
     "model": text,
     "pitfalls": many(text),
     "on_error": edges,
@@ -284,6 +286,7 @@ PROCEDURE: Mapping[str, Kind] = {
     "inputs": named(input_),
     "output": schema,
     "grip": _GRIP,
+    "guidance": _GUIDANCE,
     "model": text,
     "verify": text,
     "timeout": duration,

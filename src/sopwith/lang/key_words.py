@@ -24,6 +24,10 @@ PROCEDURE_KEYS: dict[str, Text] = {
         "How firmly the procedure holds the model: free, guide, bounded or strict.",
         "流程对模型的约束程度：free、guide、bounded 或 strict。",
     ),
+    "guidance": Text(
+        "Where the advice of grip guide comes from: static, the words of the edges.",
+        "grip 为 guide 时建议的来源：static，即边上写明的文字。",
+    ),
     "model": Text(
         "The role of the model that its steps ask, where they name none.", "步骤未写明时，其所用模型的角色。"
     ),
@@ -38,8 +42,13 @@ EDGE_KEYS: dict[str, Text] = {
     "when": Text("An expression (CEL); the first true one wins.", "表达式（CEL），第一个为真者生效。"),
     "judge": Text("Words that a model decides on.", "由模型判断的文字条件。"),
     "otherwise": Text("The step to go to when no condition holds.", "其他条件都不成立时去的步骤。"),
-    "guidance": Text("Advice for taking this way; for people.", "走这条路时的建议，给人看。"),
-    "pitfalls": Text("Mistakes to avoid on this way; for people.", "走这条路时要避免的错误，给人看。"),
+    "guidance": Text(
+        "Advice for taking this way, where the model chooses it: guide, bounded, or by `judge`.",
+        "走这条路的建议；由模型选路时（guide、bounded 或 judge）会看到。",
+    ),
+    "pitfalls": Text(
+        "Mistakes to avoid on this way, shown like `guidance`.", "走这条路要避免的错误，展示方式同 guidance。"
+    ),
 }
 
 STEP_KEYS: dict[str, Text] = {
@@ -97,6 +106,7 @@ STEP_KEYS: dict[str, Text] = {
         "无论策略是否允许，本步骤的调用都须由该角色批准。",
     ),
     "grip": Text("The grip of this step.", "本步骤的约束程度。"),
+    "guidance": Text("As for the procedure, for this step.", "同流程的 guidance，仅用于本步骤。"),
     "model": Text("The role of the model that is asked here.", "本步骤所用模型的角色。"),
     "pitfalls": Text("Mistakes to avoid in this step.", "本步骤要避免的错误。"),
     "on_error": Text("Where to go when the step fails; like `next`.", "步骤失败时的去处；写法同 next。"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sopwith.expr.expression import Expression
@@ -11,6 +11,7 @@ from sopwith.expr.template import Template
 from sopwith.ir.procedure import Edge, Grip, Procedure, Step, StepKind
 from sopwith.ir.tool import ToolSpec
 from sopwith.ir.value import Json
+from sopwith.lang.region import Region
 
 FREE_STEP = "work"
 """The id of the one step of a machine of grip `free`."""
@@ -119,13 +120,18 @@ class Node:
         """The step as it does its work: once, or for one item of its list."""
         return self if self.each is None else self.each.node
 
+    @property
+    def open(self) -> bool:
+        """Whether the model chooses among tools here, in a transcript."""
+        return self.kind == "free" or self.grip is Grip.GUIDE
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:
     """A compiled procedure, pinned by `hash`. `tools` are those it permits, sorted by name.
 
     Of grip `free` it has one node, `work`, of kind `free`: the value that the model finishes with is the
-    output.
+    output. `regions` holds the region of each node of grip `guide`.
     """
 
     procedure: Procedure
@@ -137,6 +143,7 @@ class Machine:
     numbers: Mapping[str, str]
     output_schema: Mapping[str, Json] | None
     verify: Expression | None
+    regions: Mapping[str, Region] = field(default_factory=dict[str, Region])
 
     @property
     def working(self) -> tuple[Node, ...]:

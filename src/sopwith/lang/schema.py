@@ -8,7 +8,7 @@ import json
 from typing import cast
 
 from sopwith.errors import Text
-from sopwith.ir.procedure import MOST_AT_ONCE, MOST_ITEMS, SCHEMA, Grip
+from sopwith.ir.procedure import MOST_AT_ONCE, MOST_ITEMS, SCHEMA, Grip, Guidance
 from sopwith.ir.value import Json
 from sopwith.lang import refused
 from sopwith.lang.key_words import EDGE_KEYS, PROCEDURE_KEYS, STEP_KEYS
@@ -43,7 +43,8 @@ _APPROVAL: _Schema = {
     ]
 }
 _FRACTION: _Schema = {"type": "number", "minimum": 0, "maximum": 1}
-_GRIP: _Schema = {"enum": [str(grip) for grip in Grip if grip not in refused.GRIPS]}
+_GRIP: _Schema = {"enum": [str(grip) for grip in Grip]}
+_GUIDANCE: _Schema = {"enum": [str(one) for one in Guidance if one not in refused.GUIDANCE]}
 _WAYS: _Schema = {
     "anyOf": [_NAME, {"type": "array", "items": {"$ref": "#/definitions/edge"}}],
 }
@@ -106,6 +107,7 @@ def _procedure() -> dict[str, _Schema]:
         "inputs": _named({"type": "object", "properties": {"from": _TEXT}}),
         "output": _DATA,
         "grip": _GRIP,
+        "guidance": _GUIDANCE,
         "model": _TEXT,
         "verify": _TEXT,
         "timeout": _DURATION,
@@ -165,6 +167,7 @@ def _step() -> dict[str, _Schema]:
         "min_confidence": _FRACTION,
         "approval": _APPROVAL,
         "grip": _GRIP,
+        "guidance": _GUIDANCE,
         "model": _TEXT,
         "pitfalls": _TEXTS,
         "on_error": _WAYS,

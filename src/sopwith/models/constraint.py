@@ -46,7 +46,8 @@ def reply_schema(request: ModelRequest) -> dict[str, Json]:
     branches: list[Json] = []
     definitions: dict[str, Json] = {}
     for i, action in enumerate(actions):
-        definitions[str(i)] = constraint(action.schema, longest_text, f"#/$defs/{i}")
+        narrowed = request.constraints.get(action.name, action.schema)
+        definitions[str(i)] = constraint(narrowed, longest_text, f"#/$defs/{i}")
         branches.append({
             "type": "object",
             "properties": {"name": {"const": action.name}, "arguments": {"$ref": f"#/$defs/{i}"}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -56,7 +57,7 @@ class ModelRequest:
     `actions` is the whole tool block, the same in every request of a procedure; what may be chosen now is
     `legal`. `constraint` is a narrower schema for the arguments of a single legal action, where the caller
     has one (bound arguments left out); constrained decoding uses it in the place of the action's own
-    schema.
+    schema. `constraints` are the same by name, where several are legal.
 
     `max_tokens` bounds the reply; `temperature` is always 0 unless a caller sets it; `seconds` bounds the
     call.
@@ -69,6 +70,7 @@ class ModelRequest:
     labels: tuple[str, ...] = ()
     constraint: dict[str, Json] | None = None
     by_word: bool = False
+    constraints: Mapping[str, dict[str, Json]] = field(default_factory=dict[str, dict[str, Json]])
     max_tokens: int = 512
     temperature: float = 0.0
     seconds: float | None = None

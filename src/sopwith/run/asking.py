@@ -3,63 +3,32 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, cast
 
 from sopwith.errors import ExpressionError, Text
 from sopwith.ir.event import Purpose
+from sopwith.ir.procedure import Grip
 from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge, DynamicEnum, Node
-from sopwith.models.port import Action, ModelRequest, Prompt, Turn
-from sopwith.models.reply import Reading
-from sopwith.run.book import FINISH, LETTERS, Book, Labels, describe_fields, free_tools, harmless, step_words
+from sopwith.models.port import Action, ModelRequest, Prompt
+from sopwith.run.advice import Advice
+from sopwith.run.book import Book, describe_fields, harmless
 from sopwith.run.connected import role_of
+from sopwith.run.form import MAX_TOKENS, Form
+from sopwith.run.labels import LETTERS, Labels
 from sopwith.run.preview import as_text, is_long, preview
 from sopwith.run.state import State
+from sopwith.run.transcript import open_form, open_request
 from sopwith.run.values import Values, scope, shown
-from sopwith.tools.names import alias
 
 EMPTY_ENUM = Text("there is nothing to choose from", "没有可选的值")
-
-MAX_TOKENS = 512
-"""Tokens of one reply, at most."""
-
-
-@dataclass(frozen=True)
-class Form:
-    """The form of a reply: one action with its schema, or one of the labels, or prose.
-
-    `reading` holds the actions that the reply is read against: bound arguments may be repeated, they are overruled.
-    """
-
-    purpose: Purpose
-    legal: tuple[str, ...] = ()
-    constraint: dict[str, Json] | None = None
-    reading: tuple[Action, ...] = ()
-    labels: Labels | None = None
-    group: tuple[CompiledEdge, ...] = ()
-
-    @cached_property
-    def to_read(self) -> ModelRequest:
-        """A request without a prompt, for reading the reply strictly."""
-        empty = Prompt("", (), "")
-        if self.labels is not None:
-            return ModelRequest(empty, "choice", labels=self.labels.words)
-        if self.purpose == "answer":
-            return ModelRequest(empty, "text")
-        return ModelRequest(empty, "action", actions=self.reading, legal=self.legal)
-
-    def index(self, reading: Reading) -> int:
-        """Which label a reading chose."""
-        words = self.labels.words if self.labels else ()
-        return words.index(reading.action or "")
 
 
 def purpose_of(node: Node) -> Purpose | None:
     """What a model is asked for at a step, apart from the choice of an edge (`judges_of`); None where it is not."""
+    if node.grip is Grip.GUIDE:
+        return "guide"
     if node.kind == "tool":
         return None if node.ready else "arguments"
     return node.kind if node.kind in ("returns", "answer", "free") else None
@@ -84,19 +53,19 @@ def form_of(book: Book, node: Node, purpose: Purpose, state: State, values: Valu
 def _fixed_form(book: Book, node: Node, purpose: Purpose, state: State, values: Values) -> Form:
     if purpose == "answer":
         return Form("answer")
-    if purpose == "free":
-        return _free_form(book, node)
+    if purpose in ("free", "guide"):
+        return open_form(book, node)
     if purpose == "returns":
         return _returns_form(book, node, state, values)
-    name = book.action_name(node)
-    return Form("arguments", (name,), book.constraint(node), (Action(name, "", _readable(node)),))
+    name = book.block.name(node)
+    return Form("arguments", (name,), book.constraint(node), (Action(name, "", readable(node)),))
 
 
 def _returns_form(book: Book, node: Node, state: State, values: Values) -> Form:
     choice = returns_choice(book, node, state, values)
     if choice is not None:
         return Form("returns", labels=choice, legal=tuple(LETTERS[: len(choice.words)]))
-    name = book.action_name(node)
+    name = book.block.name(node)
     shown_schema = resolved_schema(book, node, state, values.whole)
     true_schema = resolved_schema(book, node, state, values.true) if node.dynamic_enums else shown_schema
     return Form("returns", (name,), shown_schema, (Action(name, "", true_schema),))
@@ -108,18 +77,12 @@ def judge_form(book: Book, group: tuple[CompiledEdge, ...]) -> Form:
     return Form("judge", labels=choice, legal=tuple(LETTERS[: len(choice.words)]), group=group)
 
 
-def _readable(node: Node) -> dict[str, Json]:
+def readable(node: Node) -> dict[str, Json]:
+    """The schema that a tool step's arguments are read against: bound ones may be repeated."""
     schema: dict[str, Json] = dict(node.tool.input_schema) if node.tool else {"type": "object"}
     required = cast("list[str]", schema.get("required", []))
     schema["required"] = [name for name in required if name in node.free]
     return schema
-
-
-def _free_form(book: Book, node: Node) -> Form:
-    finish = next(action for action in book.actions if action.name == FINISH)
-    names = {alias(name) for name in free_tools(book.procedure, node)}
-    reading = (*(action for action in book.actions if action.name in names), finish)
-    return Form("free", tuple(action.name for action in reading), None, reading)
 
 
 def returns_choice(book: Book, node: Node, state: State, values: Values) -> Labels | None:
@@ -158,24 +121,29 @@ def resolved_schema(book: Book, node: Node, state: State, convert: Callable[[Any
     return schema
 
 
-def request_of(book: Book, node: Node, form: Form, state: State, values: Values) -> ModelRequest:
-    """The whole request for `form` at `node`: stable parts first, and a tail with only the names the step uses."""
-    if form.purpose == "free":
-        return _free_request(book, node, form, state, values)
+def request_of(
+    book: Book, node: Node, form: Form, state: State, values: Values, advice: Advice | None = None
+) -> ModelRequest:
+    """The whole request for `form` at `node`: stable parts first, and a tail with only the names the step uses; or a
+    transcript, with the `advice` at its end."""
+    words = None if form.purpose == "guide" else said(book, node, form.purpose, state, values)
+    if form.purpose in ("free", "guide"):
+        return open_request(book, node, form, state, values, words, advice)
     variables = _variables(book, node, form.purpose, state, values)
-    words = _said(book, node, form.purpose, state, values)
     turns = book.turns(node, form.purpose, form.labels)
     tail = book.tail(node, form.purpose, variables, form.labels, words, form.constraint)
-    tail = _after_rejections(book, tail, state)
+    tail = after_rejections(book, tail, state)
     role = role_of(form.purpose, choice=form.labels is not None)
-    prompt = Prompt(book.prefix_for(book.shape(node.step.model, role)), turns, tail, book.block)
+    prompt = Prompt(book.prefix_for(book.shape(node.step.model, role)), turns, tail, book.block.text)
     if form.labels is not None:
         labels, by_word = form.labels.words, book.by_word(node)
-        return ModelRequest(prompt, "choice", book.actions, form.legal, labels, max_tokens=1, by_word=by_word)
+        return ModelRequest(
+            prompt, "choice", book.block.actions, form.legal, labels, max_tokens=1, by_word=by_word
+        )
     if form.purpose == "answer":
-        return ModelRequest(prompt, "text", book.actions, max_tokens=MAX_TOKENS)
+        return ModelRequest(prompt, "text", book.block.actions, max_tokens=MAX_TOKENS)
     return ModelRequest(
-        prompt, "action", book.actions, form.legal, constraint=form.constraint, max_tokens=MAX_TOKENS
+        prompt, "action", book.block.actions, form.legal, constraint=form.constraint, max_tokens=MAX_TOKENS
     )
 
 
@@ -196,8 +164,8 @@ def inputs_request(book: Book, form: Form, state: State) -> ModelRequest:
     fields = describe_fields(form.constraint or {})
     tail = book.file("inputs").fill(request=harmless(as_text(request)), fields=fields)
     shape = book.shape(book.procedure.model, role_of("inputs", choice=False))
-    prompt = Prompt(book.prefix_for(shape), (), _after_rejections(book, tail, state), book.block)
-    actions = (*book.actions, *form.reading)
+    prompt = Prompt(book.prefix_for(shape), (), after_rejections(book, tail, state), book.block.text)
+    actions = (*book.block.actions, *form.reading)
     return ModelRequest(
         prompt, "action", actions, form.legal, constraint=form.constraint, max_tokens=MAX_TOKENS
     )
@@ -208,7 +176,7 @@ def _variables(book: Book, node: Node, purpose: Purpose, state: State, values: V
     return {use.name: shown(use.path, state, book.procedure.inputs, values) for use in uses}
 
 
-def _said(book: Book, node: Node, purpose: str, state: State, values: Values) -> str | None:
+def said(book: Book, node: Node, purpose: str, state: State, values: Values) -> str | None:
     """The step's own words, where they hold expressions; None where they are constant."""
     template = node.answer if purpose == "answer" else node.do
     if template is None or template.constant:
@@ -217,34 +185,9 @@ def _said(book: Book, node: Node, purpose: str, state: State, values: Values) ->
     return harmless(as_text(template.render(scope(state, book.procedure.inputs, names, values.whole))))
 
 
-def _after_rejections(book: Book, tail: str, state: State) -> str:
+def after_rejections(book: Book, tail: str, state: State) -> str:
+    """`tail` with what was wrong with the replies before."""
     rejections = state.cursor.rejections if state.cursor else ()
     for error in rejections:
         tail = book.file("rejected").fill(tail=tail, error=harmless(error.message))
     return tail
-
-
-def _free_request(book: Book, node: Node, form: Form, state: State, values: Values) -> ModelRequest:
-    turns = tuple(Turn(exchange.tail, exchange.reply) for exchange in state.transcript)
-    shape = book.shape(node.step.model, role_of("free", choice=False))
-    prompt = Prompt(book.prefix_for(shape), turns, _free_tail(book, node, state, values), book.block)
-    return ModelRequest(prompt, "action", book.actions, form.legal, max_tokens=MAX_TOKENS)
-
-
-def _free_tail(book: Book, node: Node, state: State, values: Values) -> str:
-    cursor = state.cursor
-    if cursor is not None and cursor.rejections:
-        return book.file("rejected").fill(tail="", error=harmless(cursor.rejections[-1].message)).lstrip("\n")
-    if not state.transcript:
-        inputs = book.procedure.inputs
-        pairs = ((use.name, shown(use.path, state, inputs, values)) for use in node.uses)
-        lines = "\n".join(f"{name}: {harmless(as_text(value))}" for name, value in pairs)
-        words = "" if book.free else step_words(node, "free", _said(book, node, "free", state, values))
-        return book.file("task").fill(variables=lines, step=words)
-    tool = cursor.tool if cursor is not None and cursor.tool else ""
-    if cursor is not None and cursor.error is not None:
-        result: Json = {"error": {"code": cursor.error.code, "message": cursor.error.message}}
-    else:
-        result = shown((book.call_name(state.calls),), state, book.procedure.inputs, values)
-    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
-    return book.file("result").fill(tool=tool, result=harmless(text))

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
 from sopwith.ir.procedure import Example, Procedure
 from sopwith.ir.value import Json, digest
-from sopwith.lang.machine import CompiledEdge, Machine, Node
-from sopwith.models.port import Action, Turn
+from sopwith.lang.compile import named_uses
+from sopwith.lang.machine import CompiledEdge, Machine, Node, Use
+from sopwith.lang.region import Region
+from sopwith.models.port import Turn
 from sopwith.models.profile import PLAIN, Shape
+from sopwith.run.block import Block, narrowed
+from sopwith.run.labels import LETTERS, Labels
 from sopwith.run.lifecycle import LIFECYCLE, STEP_SECONDS
 from sopwith.run.preview import as_text, is_long, preview
 from sopwith.run.procedure_text import routine
 from sopwith.run.prompt_file import WORD, PromptFile, prompt_file
-from sopwith.tools.names import alias
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-FINISH = "finish"
 Shapes = Callable[[str | None, str], Shape]
 """The shape for the model of a name and a role."""
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
-_TAG = re.compile(r"<(/?)(variables|routine|tools|task|tool_call)>")
-_FINISH = {"en": "end the task with its result, or give it to a person", "zh": "以结果结束任务，或转交人工"}
+_TAG = re.compile(r"<(/?)(variables|routine|tools|task|advice|tool_call)>")
 _NONE = {"en": "none of these", "zh": "以上都不是"}
 
 
@@ -46,28 +45,6 @@ def language_of(procedure: Procedure) -> str:
 def harmless(text: str) -> str:
     """`text` with the tags of our own sections made plain, so that data cannot end a section."""
     return _TAG.sub(r"‹\1\2›", text) if "<" in text else text
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """A choice by letter: what each letter stands for, as value and as words."""
-
-    values: tuple[Json, ...]
-    words: tuple[str, ...]
-
-    @classmethod
-    def of(cls, values: Iterable[Json], words: Iterable[str]) -> Labels:
-        """Labels whose words differ, also where the values read alike (`1` and `"1"`)."""
-        listed, said = tuple(values), list(words)
-        counts = Counter(said)
-        for i, word in enumerate(said):
-            if counts[word] > 1:
-                said[i] = f"{word} ({json.dumps(listed[i], ensure_ascii=False)})"
-        return cls(listed, tuple(said))
-
-    def lines(self) -> str:
-        """One line a label: `A. words`."""
-        return "\n".join(f"{LETTERS[i]}. {words}" for i, words in enumerate(self.words))
 
 
 class Book:
@@ -93,9 +70,9 @@ class Book:
         return prompt_file(name, self.language)
 
     @cached_property
-    def free(self) -> bool:
-        """Whether the whole machine is one free step."""
-        return all(node.kind in ("free", "route") for node in self.machine.nodes.values())
+    def all_open(self) -> bool:
+        """Whether every model call of the machine belongs to a transcript."""
+        return all(node.open or node.kind == "route" for node in self.machine.nodes.values())
 
     @property
     def prefix(self) -> str:
@@ -103,34 +80,31 @@ class Book:
         return self.prefix_for(PLAIN)
 
     def prefix_for(self, shape: Shape) -> str:
-        """The system text: role, rules, and the procedure's text in the given shape (in `free`: its task)."""
+        """The system text of a step: role, rules, and the procedure's text in the given shape."""
+        if self.all_open:
+            return self.open_prefix
         key = replace(shape, choice="letter")
         found = self._prefixes.get(key)
         if found is None:
-            if self.free:
-                found = self.file("free").fill(task=self._task()) + "\n"
-            else:
-                found = self.file("strict").fill(routine=routine(self.machine, self.language, key)) + "\n"
+            found = self.file("strict").fill(routine=routine(self.machine, self.language, key)) + "\n"
             self._prefixes[key] = found
         return found
 
     @cached_property
-    def block(self) -> str:
-        """The tool block as text: one JSON line a tool, sorted, byte-stable."""
-        lines = (
-            json.dumps(
-                {"name": a.name, "description": a.description, "parameters": a.schema},
-                ensure_ascii=False, separators=(",", ":"),
-            )
-            for a in self.actions
-        )  # fmt: skip
-        return "<tools>\n" + "\n".join(lines) + "\n</tools>" if self.actions else ""
+    def open_prefix(self) -> str:
+        """The system text of a transcript: role, rules, and the task, with none of its steps."""
+        return self.file("guide" if self.machine.regions else "free").fill(task=self._task()) + "\n"
+
+    @cached_property
+    def block(self) -> Block:
+        """Every action of the machine."""
+        return Block(self.machine, self.language)
 
     def stable(self, prefix: str) -> tuple[bytes, str]:
         """A prefix of this book and the tool block as they are stored, and their digest."""
         found = self._stable.get(prefix)
         if found is None:
-            data = (prefix + self.block).encode()
+            data = (prefix + self.block.text).encode()
             found = self._stable[prefix] = (data, digest(data))
         return found
 
@@ -139,30 +113,6 @@ class Book:
         head = " ".join(part for part in (procedure.name, procedure.description) if part)
         given = {name: item.schema_ for name, item in procedure.inputs.items()}
         return f"{head}\ninputs: {json.dumps(given, ensure_ascii=False)}"
-
-    @cached_property
-    def actions(self) -> tuple[Action, ...]:
-        """The tool block: the tools that a model fills in and the synthetic ones, sorted by name.
-
-        A tool whose arguments are all bound is called without a model, which need not read about it.
-        """
-        filled = {node.tool.name for node in self.machine.working if node.tool and not node.ready}
-        tools = [
-            Action(alias(t.name), t.description, t.input_schema)
-            for t in self.machine.tools.values()
-            if t.name in filled or self._shown_to_free(t.name)
-        ]
-        synthetic = [
-            Action(self.action_name(node), node.step.title, static_schema(node.returns))
-            for node in self.machine.working
-            if node.kind == "returns" and not node.choices
-        ]
-        synthetic += [
-            Action(FINISH, _FINISH[self.language], self.finish_schema(node))
-            for node in self.machine.nodes.values()
-            if node.kind == "free"
-        ][:1]
-        return tuple(sorted((*tools, *synthetic), key=lambda action: action.name))
 
     @cached_property
     def shortest_limit(self) -> int:
@@ -175,39 +125,20 @@ class Book:
         """The name of the result of the `number`-th call of a run, where no step gives it one."""
         return f"call_{number}"
 
-    def _shown_to_free(self, tool: str) -> bool:
-        """Whether a free step may call `tool`."""
-        nodes = (node for node in self.machine.nodes.values() if node.kind == "free")
-        return any(tool in free_tools(self.procedure, node) for node in nodes)
-
-    def result_schema(self, node: Node) -> dict[str, Json]:
-        """What a free step must finish with."""
-        return static_schema(node.returns) if node.returns is not None else {"type": "string"}
-
-    def finish_schema(self, node: Node) -> dict[str, Json]:
-        """The arguments of `finish`: the result, or the reason for giving the case to a person."""
-        return {
-            "type": "object",
-            "properties": {
-                "outcome": {"enum": ["complete", "escalate"]},
-                "reason": {"type": "string", "maxLength": 200},
-                "result": self.result_schema(node),
-            },
-            "required": ["outcome"],
-            "additionalProperties": False,
-        }
-
-    def action_name(self, node: Node) -> str:
-        """The wire name of what a step's model call fills: its tool, or a synthetic one."""
-        if node.kind == "free":
-            return FINISH
-        return alias(node.tool.name) if node.tool is not None else f"returns_{node.step.id}"
+    def region_uses(self, region: Region) -> tuple[Use, ...]:
+        """What a transcript in a region begins with: the inputs, and what its steps use and none of them writes."""
+        nodes = [self.machine.nodes[step] for step in region.steps]
+        used = (path for n in nodes for path in (*(use.path for use in n.uses), *n.arguments.paths))
+        outside = (path for path in used if path[0] not in region.writes and path[0] != "error")
+        paths = tuple(dict.fromkeys((*(("inputs", name) for name in self.procedure.inputs), *outside)))
+        whole = set(paths)
+        return named_uses(tuple(p for p in paths if not any(p[:n] in whole for n in range(1, len(p)))))
 
     def constraint(self, node: Node) -> dict[str, Json]:
         """The schema of the arguments that are left to the model: bound ones taken out."""
         found = self._constraints.get(node.step.id)
         if found is None:
-            found = self._constraints[node.step.id] = _narrowed(node)
+            found = self._constraints[node.step.id] = narrowed(node)
         return found
 
     def turns(self, node: Node, purpose: str, labels: Labels | None) -> tuple[Turn, ...]:
@@ -291,7 +222,7 @@ class Book:
             return self.file("answer").around("variables", number=number, step=words)
         fields = describe_fields(constraint or self.constraint(node))
         return self.file("action").around(
-            "variables", number=number, step=words, action=self.action_name(node), fields=fields
+            "variables", number=number, step=words, action=self.block.name(node), fields=fields
         )
 
     def by_word(self, node: Node) -> bool:
@@ -312,11 +243,6 @@ class Book:
         return Labels.of(values, (*(e.edge.judge or "" for e in group), _NONE[self.language]))
 
 
-def free_tools(procedure: Procedure, node: Node) -> tuple[str, ...]:
-    """The tools that a free step may call: its own list, also an empty one, or what the procedure permits."""
-    return procedure.permitted_tools() if node.step.tools is None else node.step.tools
-
-
 def step_words(node: Node, purpose: str, said: str | None = None) -> str:
     """What a step says to a model: its name, what to do, and its pitfalls."""
     step = node.step
@@ -329,36 +255,6 @@ def step_words(node: Node, purpose: str, said: str | None = None) -> str:
 
 def _short(value: Json) -> Json:
     return preview(value) if is_long(value) else value
-
-
-def static_schema(schema: Mapping[str, Json] | None) -> dict[str, Json]:
-    """A schema for the stable block: an enum that is made from run data shows as its type only."""
-    if schema is None:
-        return {"type": "object"}
-    return cast("dict[str, Json]", _without_dynamic(dict(schema)))
-
-
-def _without_dynamic(value: Json) -> Json:
-    if isinstance(value, dict):
-        pairs = cast("dict[str, Json]", value)
-        return {
-            key: _without_dynamic(item)
-            for key, item in pairs.items()
-            if not (key == "enum" and isinstance(item, str))
-        }
-    return value
-
-
-def _narrowed(node: Node) -> dict[str, Json]:
-    if node.tool is None:
-        return static_schema(node.returns)
-    schema = dict(node.tool.input_schema)
-    properties = cast("dict[str, Json]", schema.get("properties", {}))
-    required = cast("list[str]", schema.get("required", []))
-    schema["properties"] = {name: properties[name] for name in properties if name in node.free}
-    schema["required"] = [name for name in required if name in node.free]
-    schema["additionalProperties"] = False
-    return schema
 
 
 def describe_fields(schema: Mapping[str, Json]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sopwith.errors import ExpressionError, Text
 from sopwith.ir.event import Outcome, Phase
+from sopwith.ir.procedure import Grip
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json
@@ -11,6 +12,8 @@ from sopwith.models.reply import read_reply
 from sopwith.run.asking import inputs_form, inputs_request
 from sopwith.run.book import Book
 from sopwith.run.budget import within_budget
+from sopwith.run.condition import is_true
+from sopwith.run.decide_guided import RESULT, decide_guided
 from sopwith.run.decide_items import decide_each
 from sopwith.run.decide_step import decide_step
 from sopwith.run.decision import (
@@ -29,7 +32,6 @@ from sopwith.run.decision import (
 from sopwith.run.lifecycle import LIFECYCLE
 from sopwith.run.packet import packet
 from sopwith.run.rejection import reject
-from sopwith.run.route import is_true
 from sopwith.run.state import State
 from sopwith.run.values import Values, scope
 
@@ -95,12 +97,20 @@ def _plan(book: Book, state: State, values: Values) -> Decision:
 def _execute(book: Book, state: State, values: Values) -> Decision:
     cursor = state.cursor
     if cursor is None:
-        return EnterStep(state.entered_by.step if state.entered_by else book.machine.start)
+        entered = state.entered_by
+        return EnterStep(
+            entered.step if entered else book.machine.start,
+            goes_on=entered is not None and entered.by == "guide",
+        )
+    node = book.machine.nodes[cursor.step]
     try:
-        node = book.machine.nodes[cursor.step]
+        if node.grip is Grip.GUIDE:
+            return decide_guided(book, node, state, cursor, values)
         work = None if node.each is None else decide_each
         return decide_step(book, node, state, cursor, values, work)
     except ExpressionError as error:
+        if cursor.failed is not None:
+            return EnterPhase(Phase.ESCALATE)  # also the way on from the failure cannot be told
         text = Text(f"`{error.source}`: {error.message.en}", f"`{error.source}`：{error.message.zh}")
         return FailStep(ErrorData(code="expression", message=text.in_(book.language), step=cursor.step))
 
@@ -130,6 +140,8 @@ def output_problems(book: Book, state: State, values: Values) -> tuple[str, ...]
 def output_of(book: Book, state: State, values: Values, *, true: bool) -> Json:
     """The output that the last step binds; with placeholders unless `true`."""
     node = book.machine.nodes[state.path[-1].step]
+    if state.owners.get(RESULT) == node.step.id and RESULT in state.values:
+        return values.true(state.values[RESULT]) if true else values.whole(state.values[RESULT])
     if node.kind == "free":
         stored = state.values.get(node.writes or "")
         return values.true(stored) if true else values.whole(stored)

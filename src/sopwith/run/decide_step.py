@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from sopwith.errors import Text
@@ -13,8 +14,9 @@ from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Node
 from sopwith.models.reply import Reading, read_reply
-from sopwith.run.asking import FINISH, Form, form_of, purpose_of, request_of
+from sopwith.run.asking import form_of, purpose_of, request_of
 from sopwith.run.book import Book
+from sopwith.run.condition import is_true
 from sopwith.run.decide_call import decide_call
 from sopwith.run.decide_wait import decide_wait
 from sopwith.run.decision import (
@@ -30,10 +32,13 @@ from sopwith.run.decision import (
     StartCall,
     StoreValue,
 )
+from sopwith.run.form import Form
 from sopwith.run.lifecycle import FREE_EXCHANGES
+from sopwith.run.options import carried_form
+from sopwith.run.position import result_name
 from sopwith.run.preview import as_text
 from sopwith.run.rejection import reject
-from sopwith.run.route import is_true, route, route_error
+from sopwith.run.route import route, route_error
 from sopwith.run.state import Cursor, State
 from sopwith.run.values import Values, render
 from sopwith.tools.names import alias
@@ -51,11 +56,11 @@ def decide_step(
     if cursor.failed is not None:
         return route_error(book, node, state, cursor, values)
     if cursor.visit > node.visits + state.forgiven.get(node.step.id, 0):
-        return FailStep(_error(book, node, "visits", TOO_OFTEN, str(node.visits)))
+        return FailStep(step_error(book, node, "visits", TOO_OFTEN, str(node.visits)))
     decision = (work or decide_work)(book, node, state, cursor, values)
     if decision is None:
         decision = _way_on(book, node, state, cursor, values)
-    return _in_time(book, node, cursor, decision)
+    return in_time(book, node, cursor, decision)
 
 
 def decide_work(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
@@ -66,7 +71,7 @@ def decide_work(book: Book, node: Node, state: State, cursor: Cursor, values: Va
     if not cursor.done or node.kind == "free":
         decision = _WORK[node.kind](book, node, state, cursor, values)
         if decision is not None:
-            return _in_time(book, node, cursor, decision)
+            return in_time(book, node, cursor, decision)
     # What was made up for a dry run has nothing that could be verified.
     if node.verify is not None and cursor.checked is not True and not cursor.stubbed:
         return _check(book, node, state, cursor, values)
@@ -79,10 +84,10 @@ def _way_on(book: Book, node: Node, state: State, cursor: Cursor, values: Values
     return route(book, node, state, cursor, values)
 
 
-def _in_time(book: Book, node: Node, cursor: Cursor, decision: Decision) -> Decision:
+def in_time(book: Book, node: Node, cursor: Cursor, decision: Decision) -> Decision:
     """`decision`, unless the step is out of time and it begins something new."""
     if cursor.timed_out is not None and begins(decision, cursor):
-        return FailStep(_error(book, node, "timeout", OUT_OF_TIME, f"{cursor.timed_out:g}"), alert=True)
+        return FailStep(step_error(book, node, "timeout", OUT_OF_TIME, f"{cursor.timed_out:g}"), alert=True)
     return decision
 
 
@@ -99,7 +104,7 @@ def begins(decision: Decision, cursor: Cursor) -> bool:
 def _check(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
     expression = cast("Any", node.verify)
     if cursor.checked is False:
-        return FailStep(_error(book, node, "verify", NOT_VERIFIED, expression.source))
+        return FailStep(step_error(book, node, "verify", NOT_VERIFIED, expression.source))
     return RunCheck("step", is_true(expression, book, state, values), expression.source)
 
 
@@ -176,7 +181,8 @@ def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, 
 
 
 def _name(book: Book, node: Node, state: State) -> str:
-    return book.call_name(state.calls) if node.kind == "free" else node.writes or node.step.id
+    cursor = state.cursor
+    return result_name(book, node, state, cursor) if node.open and cursor else node.writes or node.step.id
 
 
 def _returns(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
@@ -209,15 +215,16 @@ def _free(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
     """A free step: any permitted tool until `finish`. A failed call is data, not a failed step."""
     if node.writes in state.values and state.owners.get(node.writes or "") == node.step.id:
         return None
-    if cursor.tool is not None and not cursor.done and cursor.error is None and cursor.reply is None:
-        return _free_call(book, node, state, cursor, values)
+    called = cursor.tool is not None and not cursor.done and cursor.reply is None
+    if called and (cursor.error is None or cursor.unknown):
+        return call_of_model(book, node, state, cursor, values)
     if cursor.reply is None and len(state.transcript) >= FREE_EXCHANGES:
-        return FailStep(_error(book, node, "exchanges", TOO_LONG, str(FREE_EXCHANGES)))
+        return FailStep(step_error(book, node, "exchanges", TOO_LONG, str(FREE_EXCHANGES)))
     asked = _asked(book, node, state, cursor, values)
     if not isinstance(asked, tuple):
         return asked
     _, reading = asked
-    if reading.action == FINISH:
+    if reading.action == book.block.finish_name(node):
         return _finish(book, node, cursor, cast("dict[str, Json]", reading.value), reading.repairs)
     tool = next(spec for spec in book.machine.tools.values() if alias(spec.name) == reading.action)
     arguments = cast("dict[str, Json]", reading.value)
@@ -232,7 +239,7 @@ def _finish(
         reason = ErrorData(code="handed_over", message=str(value.get("reason") or ""), step=node.step.id)
         return FailStep(reason, repairs=repairs)
     result = value.get("result")
-    problems = validator(book.result_schema(node)).problems(result)
+    problems = validator(book.block.result_schema(node) or {}).problems(result)
     if problems:
         return reject(
             cursor, ErrorData(code="invalid_arguments", message="result: " + "; ".join(problems)), repairs
@@ -240,7 +247,8 @@ def _finish(
     return StoreValue(node.writes or node.step.id, result, repairs=repairs)
 
 
-def _free_call(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
+def call_of_model(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
+    """The next decision about a call that a model chose among tools: a refusal is data for it."""
     tool = book.machine.tools[cursor.tool or ""]
     refused = _refused(book, node, tool, cursor)
     if refused is not None and not cursor.unknown:
@@ -256,6 +264,15 @@ def _asked(
     Where there is no reply, the question to ask; where it says nothing legal, its refusal.
     """
     purpose = cast("Purpose", purpose_of(node))
+    if cursor.reply is None and cursor.carried is not None:
+        form = carried_form(book, node, purpose, state, values)
+        reading = read_reply(form.to_read, values.reply(cursor.carried))
+        # Its repairs are written down where the edge was chosen.
+        return (
+            reject(cursor, reading.error)
+            if reading.error is not None
+            else (form, replace(reading, repairs=()))
+        )
     form = form_of(book, node, purpose, state, values)
     if cursor.reply is None:
         return AskModel(purpose, request_of(book, node, form, state, values), node.step.model)
@@ -272,7 +289,7 @@ def _render(book: Book, template: Any, state: State, convert: Callable[[Any], Js
 def _refused(book: Book, node: Node, tool: ToolSpec, cursor: Cursor) -> ErrorData | None:
     """Why the call may not be made, or None where it may."""
     if cursor.verdict == "deny":
-        return _error(book, node, "denied", DENIED, f"{tool.name} ({cursor.rule})")
+        return step_error(book, node, "denied", DENIED, f"{tool.name} ({cursor.rule})")
     return _not_approved(book, node, tool, cursor) if cursor.approved is False else None
 
 
@@ -284,7 +301,8 @@ def _not_approved(book: Book, node: Node, tool: ToolSpec, cursor: Cursor) -> Err
     return ErrorData(code="denied", message=message, step=node.step.id)
 
 
-def _error(book: Book, node: Node, code: str, text: Text, what: str) -> ErrorData:
+def step_error(book: Book, node: Node, code: str, text: Text, what: str) -> ErrorData:
+    """An error of the step."""
     return ErrorData(code=code, message=text.in_(book.language).format(what), step=node.step.id)
 
 

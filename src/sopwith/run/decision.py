@@ -7,6 +7,7 @@ from typing import Literal
 
 from sopwith.ir.approval import Terms
 from sopwith.ir.event import Outcome, Phase, Purpose
+from sopwith.ir.guidance import DeviationNoted, GuidanceGiven
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge
@@ -44,9 +45,10 @@ class BindInputs:
 
 @dataclass(frozen=True, slots=True)
 class EnterStep:
-    """Begin the first step."""
+    """Begin a step that no edge leads to: the first one, or inside a region (`goes_on`) where the model goes."""
 
     step: str
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class AskModel:
     purpose: Purpose
     request: ModelRequest
     model: str | None = None
+    guidance: GuidanceGiven | None = None
+    """Where the advice at the end of the prompt comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +135,28 @@ class RunCheck:
 
 @dataclass(frozen=True, slots=True)
 class TakeEdge:
-    """Go on along an edge, and enter its step for the `visit`-th time."""
+    """Go on along an edge, and enter its step for the `visit`-th time. The reply at hand `fills` the step too."""
 
     edge: CompiledEdge
-    by: Literal["always", "when", "judge", "otherwise", "error"]
+    by: Literal["always", "when", "judge", "otherwise", "error", "choice", "guide"]
     visit: int
     label: str | None = None
     confidence: float | None = None
+    repairs: tuple[str, ...] = ()
+    fills: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoteDeviation:
+    """Write down that the action at hand is none of the ways on."""
+
+    noted: DeviationNoted
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveRegion:
+    """Write down that the model has finished in a region."""
+
     repairs: tuple[str, ...] = ()
 
 
@@ -249,6 +268,8 @@ Decision = (
     | StoreValue
     | RunCheck
     | TakeEdge
+    | NoteDeviation
+    | LeaveRegion
     | FailStep
     | AskPerson
     | BeginItems

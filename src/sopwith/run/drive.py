@@ -24,6 +24,7 @@ from sopwith.ir.event import (
     Outcome,
     PhaseEntered,
     ProcedureSelected,
+    RegionLeft,
     ReplyRepaired,
     RequestScreened,
     RunFinished,
@@ -38,6 +39,7 @@ from sopwith.run.actor import Actor
 from sopwith.run.calling import DEADLINE, send_message
 from sopwith.run.connected import role_of
 from sopwith.run.decide import decide
+from sopwith.run.decide_guided import unset_in_region
 from sopwith.run.decision import (
     AskModel,
     AskPerson,
@@ -50,6 +52,8 @@ from sopwith.run.decision import (
     EnterStep,
     FailStep,
     Finish,
+    LeaveRegion,
+    NoteDeviation,
     PerformCall,
     Reconcile,
     RejectReply,
@@ -205,12 +209,13 @@ async def _bind_inputs(driver: Driver, decision: BindInputs) -> None:
 
 async def _enter_step(driver: Driver, decision: EnterStep) -> None:
     visit = driver.journal.state.visits.get(decision.step, 0) + 1
-    _enter(driver, decision.step, visit, None)
+    _enter(driver, decision.step, visit, None, goes_on=decision.goes_on)
 
 
-def _enter(driver: Driver, step: str, visit: int, cause: int | None) -> None:
+def _enter(driver: Driver, step: str, visit: int, cause: int | None, *, goes_on: bool) -> None:
     instance = step if visit == 1 else f"{step}#{visit}"
-    driver.journal.emit(StepEntered(visit=visit), cause, instance)
+    unset = () if goes_on else unset_in_region(driver.book, driver.journal.state, step)
+    driver.journal.emit(StepEntered(visit=visit, goes_on=goes_on, unset=unset), cause, instance)
 
 
 async def _ask_model(driver: Actor, decision: AskModel) -> None:
@@ -220,8 +225,11 @@ async def _ask_model(driver: Actor, decision: AskModel) -> None:
     profile = driver.around.profiles.of(model.id)
     prompt = decision.request.prompt
     turns = None
-    if prompt.turns and decision.purpose != "free":
+    open_ = decision.purpose in ("free", "guide")
+    if prompt.turns and not open_:
         turns = journal.keep(*driver.book.turns_blob(prompt.turns))
+    if decision.guidance is not None:
+        driver.emit(decision.guidance)
     requested = driver.emit(
         ModelRequested(
             purpose=decision.purpose,
@@ -289,11 +297,23 @@ async def _take_edge(driver: Driver, decision: TakeEdge) -> None:
     journal = driver.journal
     cause = journal.emit(
         EdgeTaken(
-            to=decision.edge.edge.to, by=decision.by, label=decision.label, confidence=decision.confidence
+            to=decision.edge.edge.to,
+            by=decision.by,
+            fills=decision.fills,
+            label=decision.label,
+            confidence=decision.confidence,
         )
     )
     await journal.end_step()
-    _enter(driver, decision.edge.edge.to, decision.visit, cause)
+    _enter(driver, decision.edge.edge.to, decision.visit, cause, goes_on=decision.by == "guide")
+
+
+async def _note_deviation(driver: Driver, decision: NoteDeviation) -> None:
+    driver.journal.emit(decision.noted)
+
+
+async def _leave_region(driver: Driver, decision: LeaveRegion) -> None:
+    driver.journal.emit(RegionLeft())
 
 
 async def _fail_step(driver: Actor, decision: FailStep) -> None:
@@ -348,6 +368,8 @@ _PERFORM: Mapping[type[Decision], Perform] = {
     StoreValue: _store_value,
     RunCheck: _run_check,
     TakeEdge: _take_edge,
+    NoteDeviation: _note_deviation,
+    LeaveRegion: _leave_region,
     FailStep: _fail_step,
     AskPerson: _ask_person,
     SendMessage: send_message,

@@ -9,7 +9,7 @@ from sopwith.ir.tool import ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Node
 from sopwith.run.book import Book
-from sopwith.run.route import is_true
+from sopwith.run.condition import is_true
 from sopwith.run.state import State
 from sopwith.run.values import Values
 

@@ -47,7 +47,7 @@ async def start_call(actor: Actor, decision: StartCall) -> None:
     key = cursor.key if decision.proposed else None
     if key is None:
         # What was judged covers the step, the tool and the arguments, and nobody can guess arguments from it.
-        number = state.calls if actor.book.machine.nodes[cursor.step].kind == "free" else ""
+        number = state.calls if actor.book.machine.nodes[cursor.step].open else ""
         key = digest(f"{state.run}\n{number}\n{body.arguments}".encode())[:32]
     actor.emit(CallStarted(tool=tool.name, effect=tool.effect, key=key, attempt=decision.attempt), cause)
 

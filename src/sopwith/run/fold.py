@@ -30,7 +30,15 @@ from sopwith.ir.event import (
     TimeoutPassed,
 )
 from sopwith.ir.place import item_of
-from sopwith.run import fold_call, fold_items, fold_message, fold_model, fold_pause, fold_person
+from sopwith.run import (
+    fold_call,
+    fold_guidance,
+    fold_items,
+    fold_message,
+    fold_model,
+    fold_pause,
+    fold_person,
+)
 from sopwith.run.fold_items import fold_item
 from sopwith.run.state import Cursor, Lease, State, Visited
 from sopwith.run.state_change import (
@@ -126,26 +134,34 @@ def _inputs_bound(state: State, event: Event, body: InputsBound) -> None:
 
 
 def _step_entered(state: State, event: Event, body: StepEntered) -> None:
-    """A step that is entered again has no value until it has written one."""
+    """A step that is entered again has no value until it has written one. Inside a region the reply at hand goes along,
+    with its transcript."""
     step = step_of(event)
-    how = state.entered_by or Visited(step, body.visit)
+    how = state.entered_by or Visited(step, body.visit, "jump" if body.goes_on else "start")
+    reply = state.cursor.reply if state.entered_by is None and state.cursor is not None else state.carried
     done = state.done_at == step
     if body.visit > 1 and not done:
         forget(state, step)
     if state.items is not None:
         fold_items.keep_items(state, step)
+    if body.unset:
+        change(state, values={name: value for name, value in state.values.items() if name not in body.unset})
+    entered = _FRESH.changed(step=step, visit=body.visit, entered_at=event.at, done=done)
+    if reply is not None:
+        entered = entered.changed(reply=reply) if body.goes_on else entered.changed(carried=state.carried)
     change(
         state,
-        cursor=_FRESH.changed(step=step, visit=body.visit, entered_at=event.at, done=done),
+        cursor=entered,
+        carried=None,
         done_at=None,
         visits=added(state.visits, step, body.visit),
         path=(*state.path, Visited(step, body.visit, how.by, how.label, how.confidence)),
         entered_by=None,
         step_waited=state.waited,
         before_step=(state.used, state.replies, state.calls, state.money, state.child_usage),
-        transcript=(),
-        tail=None,
     )
+    if not body.goes_on:
+        change(state, transcript=(), tail=None, actions=(), noted=None)
 
 
 _FRESH = Cursor("", 1, 0)
@@ -164,15 +180,17 @@ def _edge_taken(state: State, event: Event, body: EdgeTaken) -> None:
     change(
         state,
         cursor=None,
+        carried=state.cursor.reply if body.fills and state.cursor else None,
         entered_by=Visited(body.to, 1, body.by, body.label, body.confidence),
         error=failed if body.by == "error" else state.error,
     )
 
 
 def _step_failed(state: State, event: Event, body: StepFailed) -> None:
-    """The step's own name is unset on its `on_error`."""
+    """The step's own name is unset on its `on_error`. Who hands a case over keeps what there is."""
     if state.cursor is not None:
-        forget(state, state.cursor.step)
+        if body.error.code != "handed_over":
+            forget(state, state.cursor.step)
         change_cursor(state, failed=body.error)
 
 
@@ -256,4 +274,5 @@ _FOLDS: dict[type[Body], Fold] = {
     **fold_items.FOLDS,
     **fold_message.FOLDS,
     **fold_pause.FOLDS,
+    **fold_guidance.FOLDS,
 }

@@ -20,12 +20,13 @@ from sopwith.run.state_change import (
 
 
 def _proposed(state: State, event: Event, body: CallProposed) -> None:
-    close_exchange(state)
+    close_exchange(state, body.tool)
     change_cursor(
         state,
         tool=body.tool,
         arguments=body.arguments,
         reply=None,
+        carried=None,
         rejections=(),
         verdict=None,
         **NOT_APPROVED,

@@ -18,7 +18,7 @@ def _replied(state: State, event: Event, body: ModelReplied) -> None:
     reply = ModelReply(body.text, body.name, body.extra, body.confidence, finish=body.finish)
     used = state.used + body.usage if body.usage.tokens or body.usage.uncounted else state.used
     money = None if state.money is None or body.cost is None else state.money + body.cost
-    change(state, used=used, replies=state.replies + 1, money=money)
+    change(state, used=used, replies=state.replies + 1, money=money, noted=None)
     change_cursor(state, asked=None, reply=reply, confidence=body.confidence)
 
 
@@ -30,6 +30,7 @@ def _rejected(state: State, event: Event, body: ReplyRejected) -> None:
     change_cursor(
         state,
         reply=None,
+        carried=None,
         rejections=(*cursor.rejections, body.error),
         rejected_text=cursor.reply.text if cursor.reply else None,
         tool=None,
@@ -48,13 +49,20 @@ def _of_step(error: ErrorData, cursor: Cursor) -> ErrorData:
 
 
 def _value_stored(state: State, event: Event, body: ValueStored) -> None:
-    close_exchange(state)
+    close_exchange(state, body.name)
     bind(state, event, body)
     if body.who is not None:
         change(state, operators=(*state.operators, body.who))
     sure = state.cursor.confidence if state.cursor else None
     change_cursor(
-        state, value_confidence=sure, reply=None, rejections=(), answer=None, done=True, stubbed=False
+        state,
+        value_confidence=sure,
+        reply=None,
+        carried=None,
+        rejections=(),
+        answer=None,
+        done=True,
+        stubbed=False,
     )
 
 

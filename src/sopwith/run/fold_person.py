@@ -64,6 +64,7 @@ def _handed_back(state: State, event: Event, body: RunHandedBack) -> None:
         output_screened=None,
         error=None,
         cursor=None,
+        carried=None,
         taken_by=None,
         done_at=body.to if body.done else None,
         items=None if state.items is None else state.items.changed(kept=body.items),

@@ -20,12 +20,13 @@ ToolLike = ToolSource | Callable[..., Any]
 
 
 def held_grip(grip: Grip | str | None) -> Grip | None:
-    """The grip that a run is held by, where the caller names one. Raises `UserError` for one that is not executed."""
-    if grip is None or grip in ("strict", "free"):
+    """The grip that a run is held by, where the caller names one. Raises `UserError` for one that does not exist."""
+    if grip is None or grip in tuple(Grip):
         return None if grip is None else Grip(grip)
+    listed = ", ".join(Grip)
     raise UserError(
-        Text(f"the grip '{grip}' is not executed by this version", f"本版本不执行“{grip}”"),
-        Text("use `strict` or `free`", "请使用 strict 或 free"),
+        Text(f"there is no grip '{grip}'", f"没有约束程度“{grip}”"),
+        Text(f"one of {listed}", f"其中之一：{listed}"),
     )
 
 

@@ -160,7 +160,7 @@ def hand_back(actor: Actor, by: str, to: str, *, again: bool) -> None:
         )
     node = nodes[to]
     goes_on = _goes_on(state, to, again=again)
-    done = to in state.written and not again and not goes_on and node.kind != "free"
+    done = to in state.written and not again and not goes_on and not node.open
     if done and node.writes not in state.values:
         raise UserError(
             Text(

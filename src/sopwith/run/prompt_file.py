@@ -9,7 +9,9 @@ from importlib import resources
 from sopwith.ir.value import digest
 from sopwith.models.profile import PLAIN, Shape
 
-NAMES = ("strict", "free", "action", "choice", "answer", "inputs", "rejected", "task", "result")
+NAMES = (
+    "strict", "free", "guide", "advice", "next", "action", "choice", "answer", "inputs", "rejected", "task", "result",
+)  # fmt: skip
 """Every prompt file that any model may be shown; each exists as `NAME.en.md` and `NAME.zh.md`."""
 
 WORD = "word"

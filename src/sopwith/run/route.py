@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
-from sopwith.errors import ExpressionError, Text
-from sopwith.expr.expression import Expression
+from sopwith.errors import Text
 from sopwith.ir.event import Outcome, Phase
+from sopwith.ir.procedure import Grip
 from sopwith.ir.tool import ErrorData
 from sopwith.lang.machine import CompiledEdge, Node
 from sopwith.models.reply import read_reply
 from sopwith.run.asking import judge_form, judges_of, request_of
 from sopwith.run.book import Book
+from sopwith.run.condition import is_true
 from sopwith.run.decision import AskModel, Decision, EnterPhase, FailStep, Finish, TakeEdge
+from sopwith.run.options import options_form, options_of, options_request
 from sopwith.run.packet import packet
 from sopwith.run.rejection import reject
 from sopwith.run.state import Cursor, State
-from sopwith.run.values import Values, scope
+from sopwith.run.values import Values
 
 NO_EDGE = Text(
     "no edge of the step fits, and it has no `otherwise`", "该步骤没有合适的分支，也没有 otherwise"
@@ -26,15 +29,15 @@ DOUBTFUL = Text(
     "选择的把握不足（{}），且该步骤没有 otherwise",
 )
 
-NOT_A_TRUTH = Text("it gives neither true nor false", "结果既不是 true 也不是 false")
-
-By = Literal["always", "when", "judge", "otherwise", "error"]
+By = Literal["always", "when", "judge", "otherwise", "error", "choice"]
 
 
 def route(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
     """The edge to take from a finished step, or the judgement to ask for first."""
     if _doubtful_value(node, cursor):
         return _otherwise(book, node, state, cursor)
+    if node.grip is Grip.BOUNDED and len(node.edges) > 1:
+        return _chosen(book, node, state, cursor, values)
     judged: CompiledEdge | None = None
     confidence: float | None = None
     repairs: tuple[str, ...] = ()
@@ -84,6 +87,26 @@ def catching_edge(
     return None
 
 
+def _chosen(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
+    """The edge that one reply picks among those that are open; the only one is taken without a model."""
+    options = options_of(book, node, state, values)
+    if not options:
+        return FailStep(ErrorData(code="no_edge", message=NO_EDGE.in_(book.language), step=node.step.id))
+    if len(options) == 1:
+        edge = options[0].edge
+        return _take(book, state, edge, edge.kind, edge.edge.when or edge.edge.judge, None)
+    if cursor.reply is None:
+        return AskModel("next", options_request(book, node, options, state, values), node.step.model)
+    reading = read_reply(options_form(options).to_read, values.reply(cursor.reply))
+    if reading.error is not None:
+        return reject(cursor, reading.error, reading.repairs)
+    chosen = next(one for one in options if one.action == reading.action)
+    edge = chosen.edge
+    label = edge.edge.when or edge.edge.judge
+    take = _take(book, state, edge, "choice", label, None, reading.repairs)
+    return replace(take, fills=chosen.schema is not None)
+
+
 def _judged(
     book: Book, node: Node, group: tuple[CompiledEdge, ...], state: State, cursor: Cursor, values: Values
 ) -> tuple[CompiledEdge | None, float | None, tuple[str, ...]] | Decision:
@@ -105,6 +128,8 @@ def _judged(
 def _doubtful_value(node: Node, cursor: Cursor) -> bool:
     """Whether the step's value is a choice that the model was less sure of than the step demands."""
     least = node.step.min_confidence
+    if node.grip is Grip.GUIDE:
+        return False
     made = any(not dynamic.path for dynamic in node.dynamic_enums)
     is_choice = node.kind == "returns" and (bool(node.choices) or made)
     return is_choice and least is not None and (cursor.value_confidence or 0.0) < least
@@ -122,14 +147,6 @@ def _true(edge: CompiledEdge, book: Book, state: State, values: Values) -> bool:
     return edge.condition is not None and is_true(edge.condition, book, state, values)
 
 
-def is_true(expression: Expression, book: Book, state: State, values: Values) -> bool:
-    """The truth of a condition. Raises `ExpressionError` where it fails, or gives something else than a truth value."""
-    found = expression.evaluate(scope(state, book.procedure.inputs, expression.names, values.true))
-    if not isinstance(found, bool):
-        raise ExpressionError(expression.source, NOT_A_TRUTH)
-    return found
-
-
 def _take(
     book: Book,
     state: State,
@@ -138,5 +155,5 @@ def _take(
     label: str | None,
     confidence: float | None,
     repairs: tuple[str, ...] = (),
-) -> Decision:
+) -> TakeEdge:
     return TakeEdge(edge, by, state.visits.get(edge.edge.to, 0) + 1, label, confidence, repairs)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from sopwith.ir.approval import NO_TERMS, Terms
 from sopwith.ir.event import HumanAnswered, Outcome, Phase, Principal, Purpose, Verdict
+from sopwith.ir.guidance import Deviation
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.usage import NO_MONEY, UNLIMITED, Budget, Usage
 from sopwith.ir.value import Json
@@ -88,6 +89,10 @@ class Cursor(_Changed):
     """A model request without a reply."""
     reply: ModelReply | None = None
     """A reply of the model that has not been acted on yet."""
+    carried: ModelReply | None = None
+    """The reply that chose the edge to this step, and does its work too."""
+    left: bool = False
+    """The model has finished in the region of the step: its ways out follow."""
     rejections: tuple[ErrorData, ...] = ()
     rejected_text: str | None = None
     confidence: float | None = None
@@ -271,6 +276,12 @@ class State(_Changed):
     transcript: tuple[Exchange, ...] = ()
     tail: str | None = None
     """The tail of the open exchange of a transcript."""
+    actions: tuple[str, ...] = ()
+    """The latest actions of the transcript."""
+    noted: tuple[Deviation, str] | None = None
+    """Why the action at hand, or the one just done, is none of the ways on, and its name."""
+    carried: ModelReply | None = None
+    """A reply that goes along an edge, to the step that is entered next."""
     open: tuple[OpenWrite, ...] = ()
     """Writes that may have acted, without a known outcome."""
     calls: int = 0

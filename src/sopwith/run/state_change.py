@@ -50,14 +50,20 @@ def forget(state: State, step: str) -> None:
     change(state, values={name: value for name, value in state.values.items() if owners.get(name) != step})
 
 
-def close_exchange(state: State) -> None:
-    """Close the open exchange of a transcript with the reply at hand."""
+LATEST = 3
+"""So many actions of a transcript are remembered."""
+
+
+def close_exchange(state: State, did: str | None = None) -> None:
+    """Close the open exchange of a transcript with the reply at hand, which `did` that."""
     reply = state.cursor.reply if state.cursor else None
     if state.tail is not None and reply is not None:
         said = reply.text
         if reply.name is not None:  # the provider gave the name apart: a transcript says both
             said = f'{{"name": {json.dumps(reply.name, ensure_ascii=False)}, "arguments": {said}}}'
         change(state, transcript=(*state.transcript, Exchange(state.tail, said)), tail=None)
+        if did is not None:
+            change(state, actions=(*state.actions, did)[-LATEST:])
 
 
 Valued = CallFinished | ValueStored | ItemsEnded | MessageReceived | WaitEnded

@@ -65,7 +65,7 @@ CODES: dict[str, Text] = {
     "SW422": Text("something else than a list to go over", "逐项执行的不是列表"),
     "SW423": Text("an item with the name of something else", "列表项与别的名称相同"),
     "SW501": Text("a kind of step that this version does not run", "本版本不支持的步骤类型"),
-    "SW502": Text("a grip that this version does not run", "本版本不支持的 grip"),
+    "SW502": Text("guidance that this version does not give", "本版本不提供的指导方式"),
     "SW503": Text("an approval on a step that calls nothing", "不调用任何内容的步骤要求批准"),
     "SW504": Text("a field that does nothing here", "在此不起作用的字段"),
     "SW801": Text("a call of an unknown procedure", "调用未知流程"),

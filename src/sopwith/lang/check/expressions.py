@@ -149,9 +149,17 @@ def _unset_hint(subject: Subject, site: Site, name: str) -> Text:
     goal = site.step
     way = () if goal is None else path_without(subject.procedure, subject.flow, name, goal)
     if not way:
-        return NO_HINT
+        guided = [writer for writer in subject.flow.by_name[name] if writer in subject.flow.regions]
+        return _guided_hint(guided[0]) if guided else NO_HINT
     words = " → ".join(way if len(way) <= 8 else (*way[:4], "…", *way[-3:]))
     return Text(f"It is missing on the path {words}.", f"在路径 {words} 上没有值。")
+
+
+def _guided_hint(writer: str) -> Text:
+    return Text(
+        f"Steps of grip guide may fail before '{writer}' is done: make it strict, or use what is set before them.",
+        f"grip 为 guide 的步骤可能在“{writer}”完成之前失败：请将其设为 strict，或使用在此之前已有值的名称。",
+    )
 
 
 def _unknown_hint(subject: Subject, name: str, known: Known, inner: Iterable[str]) -> Text:

@@ -1,5 +1,8 @@
 """Which names have a value where: over all paths of the graph, by fixpoint.
 
+Inside a region of guide steps a model may do anything in any order: behind it holds what held on every way in and no
+step of the region writes, and what the way out demands (`sopwith.lang.region`).
+
 Two facts per point, as bits. *Must*: the names that have a value on every path. *May*: the steps whose value
 may be there under the name that they write. A failing step leaves its own name without a value and sets
 `error`; both hold on what follows its `on_error` edges, and `error` stays until the end.
@@ -8,7 +11,7 @@ may be there under the name that they write. A failing step leaves its own name 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from heapq import heappop, heappush
@@ -16,6 +19,7 @@ from typing import NamedTuple
 
 from sopwith.ir.procedure import Procedure
 from sopwith.lang.graph import Graph
+from sopwith.lang.region import Region, regions_of
 
 ERROR = "error"
 
@@ -42,10 +46,35 @@ class Flow:
     before: dict[str, Known] = field(default_factory=dict[str, Known])
     after: dict[str, Known] = field(default_factory=dict[str, Known])
     failed: dict[str, Known] = field(default_factory=dict[str, Known])
+    regions: Mapping[str, Region] = field(default_factory=dict[str, Region])
+    entering: dict[str, Known] = field(default_factory=dict[str, Known])
+    """What is known on every way into a region, by the first of its steps."""
 
     def has(self, known: Known, name: str) -> bool:
         """Whether `name` has a value on every path to this point."""
         return bool(known.must & self.names.get(name, 0))
+
+    def behind(self, step: str, known: Known, *, failed: bool = False) -> Known:
+        """What is known where a way leads out of the region of `step`, at whose end `known` would hold by the path."""
+        region = self.regions[step]
+        entry = self.entering[region.steps[0]]
+        written, writers = self._of_region(region)
+        kept = entry.must & ~written
+        demanded = 0 if failed else known.must & written
+        error = self.names[ERROR] if failed else 0
+        return Known(kept | demanded | error, known.may | entry.may | writers)
+
+    def at_end(self, step: str) -> Known:
+        """What is known where the run completes at `step`."""
+        known = self.after[step]
+        region = self.regions.get(step)
+        if region is None:
+            return known
+        return self.behind(step, Known(known.must | self._of_region(region)[0], known.may))
+
+    def _of_region(self, region: Region) -> tuple[int, int]:
+        written = reduce(lambda bits, name: bits | self.names[name], region.writes, 0)
+        return written, reduce(lambda bits, step: bits | self.writers.get(step, 0), region.steps, 0)
 
     def names_at(self, known: Known) -> list[str]:
         """The names that have a value on every path to this point."""
@@ -71,11 +100,15 @@ def flow(procedure: Procedure, graph: Graph) -> Flow:
         return found
     rank = {step: i for i, step in enumerate(graph.order)}
     found.before[procedure.start] = Known(0, 0)
+    _enter(found, None, procedure.start, Known(0, 0))
     waiting = [rank[procedure.start]]  # a heap: what comes first is settled before what follows it
     while waiting:
         step = graph.order[heappop(waiting)]
         _pass_through(procedure, found, step)
         for to, known in _ways(procedure, found, step):
+            for inside in _enter(found, step, to, known):
+                if inside in found.before and rank[inside] not in waiting:
+                    heappush(waiting, rank[inside])
             old = found.before.get(to)
             new = known if old is None else Known(old.must & known.must, old.may | known.may)
             if new != old:
@@ -85,6 +118,17 @@ def flow(procedure: Procedure, graph: Graph) -> Flow:
     return found
 
 
+def _enter(found: Flow, step: str | None, to: str, known: Known) -> tuple[str, ...]:
+    """The steps of the region that is entered at `to`, where less is known of it than before."""
+    region = found.regions.get(to)
+    if region is None or (step is not None and found.regions.get(step) is region):
+        return ()
+    old = found.entering.get(region.steps[0])
+    new = known if old is None else Known(old.must & known.must, old.may | known.may)
+    found.entering[region.steps[0]] = new
+    return () if new == old else region.steps
+
+
 def _empty(procedure: Procedure) -> Flow:
     by_name: dict[str, list[str]] = {}
     for name, step in procedure.steps.items():
@@ -92,7 +136,8 @@ def _empty(procedure: Procedure) -> Flow:
             by_name.setdefault(step.writes, []).append(name)
     names = {name: 1 << i for i, name in enumerate(dict.fromkeys((*by_name, ERROR)))}
     writers = {step: 1 << i for i, step in enumerate(s for steps in by_name.values() for s in steps)}
-    return Flow(names, writers, {name: tuple(steps) for name, steps in by_name.items()})
+    by_names = {name: tuple(steps) for name, steps in by_name.items()}
+    return Flow(names, writers, by_names, regions=regions_of(procedure))
 
 
 def _pass_through(procedure: Procedure, found: Flow, step: str) -> None:
@@ -113,13 +158,16 @@ def _pass_through(procedure: Procedure, found: Flow, step: str) -> None:
 
 
 def _ways(procedure: Procedure, found: Flow, step: str) -> Iterator[tuple[str, Known]]:
-    for edges, known in (
-        (procedure.steps[step].next, found.after[step]),
-        (procedure.steps[step].on_error, found.failed[step]),
+    region = found.regions.get(step)
+    for edges, known, failed in (
+        (procedure.steps[step].next, found.after[step], False),
+        (procedure.steps[step].on_error, found.failed[step], True),
     ):
         for edge in edges:
-            if edge.to in procedure.steps:
-                yield edge.to, known
+            if edge.to not in procedure.steps:
+                continue
+            inside = region is None or edge.to in region.steps
+            yield edge.to, known if inside else found.behind(step, known, failed=failed)
 
 
 def path_without(procedure: Procedure, found: Flow, name: str, goal: str) -> tuple[str, ...]:

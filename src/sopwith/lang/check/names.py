@@ -59,6 +59,17 @@ def _not_identifier(subject: Subject, path: Path, name: str) -> Diagnostic:
 _ANOTHER = Text("Give it another name with 'as'.", "请用 as 换一个名称。")
 
 
+def _leads_to(subject: Subject, step: str, other: str) -> bool:
+    """Whether the edges lead from one step to another: in a region a model may go without them, which is noted."""
+    seen, todo = {step}, [step]
+    while todo:
+        for to in subject.graph.successors[todo.pop()]:
+            if to not in seen:
+                seen.add(to)
+                todo.append(to)
+    return other in seen
+
+
 def _shared(subject: Subject) -> Iterator[Diagnostic]:
     """Steps that come after another one that writes the same name."""
     flow = subject.flow
@@ -69,7 +80,11 @@ def _shared(subject: Subject) -> Iterator[Diagnostic]:
             known = flow.before.get(writer)
             if known is None:
                 continue
-            earlier = [step for step in flow.sources(known, name) if step != writer]
+            earlier = [
+                step
+                for step in flow.sources(known, name)
+                if step != writer and (step not in flow.regions or _leads_to(subject, step, writer))
+            ]
             if not earlier:
                 continue
             where = ("steps", writer, "as") if subject.steps[writer].as_ else ("steps", writer)

@@ -32,7 +32,7 @@ class Scopes:
         self._library = library or {}
         self._joined: dict[tuple[str, ...], Schema] = {}
         self._ended: Known | None = join(
-            flow.after[name]
+            flow.at_end(name)
             for name, step in procedure.steps.items()
             if step.end == "complete" and name in flow.after
         )

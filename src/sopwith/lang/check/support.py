@@ -6,23 +6,23 @@ from collections.abc import Iterator
 
 from sopwith.errors import Text
 from sopwith.ir.diagnostic import Diagnostic, Edit
-from sopwith.ir.procedure import Grip, Step
+from sopwith.ir.procedure import Grip, Guidance, Step
 from sopwith.lang.check.subject import Subject
 from sopwith.lang.compile import options
 from sopwith.lang.document import Path
-from sopwith.lang.refused import GRIPS, KINDS
+from sopwith.lang.refused import GUIDANCE, KINDS
 
 
 def problems(subject: Subject) -> Iterator[Diagnostic]:
     """SW501 to SW504."""
-    yield from _grip(subject, ("grip",), subject.procedure.grip)
+    yield from _guidance(subject, ("guidance",), subject.procedure.guidance)
     for name, step in subject.steps.items():
         for key, hint in KINDS.items():
             if getattr(step, key) is not None:
                 message = Text(f"this version does not run '{key}' steps", f"本版本不支持“{key}”步骤")
                 yield subject.error("SW501", ("steps", name, key), message, hint)
-        if step.grip is not None:
-            yield from _grip(subject, ("steps", name, "grip"), step.grip)
+        if step.guidance is not None:
+            yield from _guidance(subject, ("steps", name, "guidance"), step.guidance)
         if step.approval is not None and step.work not in ("tool", "call", "free"):
             yield subject.error("SW503", ("steps", name, "approval"), *_APPROVAL)
         for key, hint in _idle(step):
@@ -92,7 +92,10 @@ _NO_CHOICE = Text(
 _NO_MODEL = Text("No model is shown them at this step: remove them.", "模型在该步骤看不到它们：请删除。")
 
 
-def _grip(subject: Subject, path: Path, grip: Grip) -> Iterator[Diagnostic]:
-    if grip in GRIPS:
-        message = Text(f"this version does not run grip '{grip}'", f"本版本不支持 grip“{grip}”")
-        yield subject.error("SW502", path, message, GRIPS[grip])
+def _guidance(subject: Subject, path: Path, guidance: Guidance) -> Iterator[Diagnostic]:
+    if guidance in GUIDANCE:
+        message = Text(
+            f"this version does not ask a model for guidance ('{guidance}')",
+            f"本版本不向模型请求指导（“{guidance}”）",
+        )
+        yield subject.error("SW502", path, message, GUIDANCE[guidance])

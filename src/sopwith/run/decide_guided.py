@@ -1,0 +1,248 @@
+"""What happens next inside a region of guide steps: a transcript with advice, in which the model goes where it likes.
+
+The step at hand is the position. An action moves it to the step that the action belongs to, along an edge where one
+leads there; else that is noted, and allowed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+from sopwith.errors import ExpressionError, Text
+from sopwith.expr.template import Template
+from sopwith.ir.event import DeviationNoted, Phase
+from sopwith.ir.schema import validator
+from sopwith.ir.tool import ErrorData
+from sopwith.ir.value import Json
+from sopwith.lang.machine import CompiledEdge, Node
+from sopwith.lang.region import Region
+from sopwith.models.reply import Reading, read_reply
+from sopwith.run.advice import advise
+from sopwith.run.asking import form_of, request_of, resolved_schema
+from sopwith.run.book import Book
+from sopwith.run.condition import is_true
+from sopwith.run.decide_step import TOO_LONG, TOO_OFTEN, call_of_model, in_time, step_error
+from sopwith.run.decision import (
+    AskModel,
+    AskPerson,
+    Decision,
+    EnterPhase,
+    EnterStep,
+    FailStep,
+    LeaveRegion,
+    NoteDeviation,
+    RunCheck,
+    StartCall,
+    StoreValue,
+    TakeEdge,
+)
+from sopwith.run.lifecycle import FREE_EXCHANGES
+from sopwith.run.position import Found, find, is_done, open_ways
+from sopwith.run.rejection import reject
+from sopwith.run.route import route, route_error
+from sopwith.run.state import Cursor, State
+from sopwith.run.values import Values, scope
+from sopwith.tools.names import alias
+
+RESULT = "finish.result"
+"""The name of what a model finishes a run with in a region; no expression can read it."""
+
+MISSING = Text(
+    "before this part can end, these must have a value: {}; call {}",
+    "结束本部分之前，以下名称必须有值：{}；请调用 {}",
+)
+CLOSED = Text("none of the ways out of “{}” is open", "“{}”的出口都不可走")
+NO_EXIT = Text("“{}” has no way out; go on to one of: {}", "“{}”没有出口；请先到其中一步：{}")
+
+
+def decide_guided(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
+    """The next decision at `node`, a step of a region. Raises `ExpressionError` where a way out fails."""
+    if cursor.failed is not None:
+        if cursor.failed.code == "handed_over":
+            return EnterPhase(Phase.ESCALATE)
+        return route_error(book, node, state, cursor, values)
+    return in_time(book, node, cursor, _next(book, node, state, cursor, values))
+
+
+def unset_in_region(book: Book, state: State, step: str) -> tuple[str, ...]:
+    """The names that lose their values where a run comes to `step` from outside of its region."""
+    region = book.machine.regions.get(step)
+    if region is None:
+        return ()
+    by = state.entered_by.by if state.entered_by else "start"
+    inside = by == "person" or (bool(state.path) and state.path[-1].step in region.steps)
+    names = {RESULT} if inside else {RESULT, *region.writes}
+    return tuple(name for name in state.values if name in names)
+
+
+def _next(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
+    if not state.transcript and state.tail is None:  # the region was entered here, and nobody was asked yet
+        if cursor.visit > node.visits + state.forgiven.get(node.step.id, 0):
+            return FailStep(step_error(book, node, "visits", TOO_OFTEN, str(node.visits)))
+        if node.kind == "route" and node.step.end is not None:
+            return EnterPhase(Phase.VERIFY if node.step.end == "complete" else Phase.ESCALATE)
+    if cursor.left:
+        return _way_on(book, node, state, cursor, values)
+    if RESULT in state.values and state.owners.get(RESULT) == node.step.id:
+        return EnterPhase(Phase.VERIFY)
+    if cursor.answer is not None:
+        return StoreValue(node.writes or node.step.id, cursor.answer[0], "human")
+    called = cursor.tool is not None and not cursor.done and cursor.reply is None
+    if called and (cursor.error is None or cursor.unknown):
+        return call_of_model(book, node, state, cursor, values)
+    if _to_verify(node, state, cursor):
+        return _verified(book, node, state, values)
+    if cursor.reply is None and len(state.transcript) >= FREE_EXCHANGES:
+        return FailStep(step_error(book, node, "exchanges", TOO_LONG, str(FREE_EXCHANGES)))
+    form = form_of(book, node, "guide", state, values)
+    if cursor.reply is None:
+        advice = None if cursor.rejections else advise(book, node, state, values)
+        request = request_of(book, node, form, state, values, advice)
+        return AskModel("guide", request, node.step.model, None if advice is None else advice.event)
+    reading = read_reply(form.to_read, values.reply(cursor.reply))
+    if reading.error is not None:
+        return reject(cursor, reading.error, reading.repairs)
+    if reading.action == book.block.finish_name(node):
+        return _finish(book, node, state, cursor, values, reading)
+    return _go(book, node, state, cursor, values, reading)
+
+
+def _way_on(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
+    """The way out that is taken; where none of them fits, `otherwise` leads back into the region."""
+    decision = route(book, replace(node, edges=ways_out(book, node)), state, cursor, values)
+    if isinstance(decision, FailStep) and decision.error.code == "no_edge":
+        others = tuple(edge for edge in node.edges if edge.kind == "otherwise")
+        return route(book, replace(node, edges=others), state, cursor, values)
+    return decision
+
+
+def _to_verify(node: Node, state: State, cursor: Cursor) -> bool:
+    """Whether the check of the step is to be made: its own work has just been done, and all that it reads is there."""
+    own = node.tool is None or node.tool.name == cursor.tool
+    open_ = cursor.done and cursor.checked is None and not cursor.stubbed and cursor.reply is None
+    if node.verify is None or not own or not open_ or not is_done(node, state):
+        return False
+    return all(name in state.values for name in node.verify.names if name not in ("inputs", "run"))
+
+
+def _verified(book: Book, node: Node, state: State, values: Values) -> Decision:
+    """The check of a step: what does not hold is told to the model, and ends nothing."""
+    expression = cast("Any", node.verify)
+    try:
+        return RunCheck("step", is_true(expression, book, state, values), expression.source)
+    except ExpressionError as error:
+        return RunCheck("step", False, expression.source, error.message.in_(book.language))
+
+
+def _go(book: Book, node: Node, state: State, cursor: Cursor, values: Values, reading: Reading) -> Decision:
+    """Move to the step that the action belongs to, or act where the run is there."""
+    action = reading.action or ""
+    found: Found = find(book, node, action, state, values)
+    if found.why is not None and state.noted is None:
+        return NoteDeviation(DeviationNoted(action=action, why=found.why, at=node.step.id, to=found.step))
+    if found.step is None or found.here:
+        return _act(book, node, state, cursor, values, reading)
+    if found.edge is not None:
+        to = found.edge.edge.to
+        visit = state.visits.get(to, 0) + 1
+        return TakeEdge(found.edge, "guide", visit, found.edge.edge.when or found.edge.edge.judge, fills=True)
+    return EnterStep(found.step, goes_on=True)
+
+
+def _act(book: Book, node: Node, state: State, cursor: Cursor, values: Values, reading: Reading) -> Decision:
+    if node.kind in ("returns", "answer", "ask") and book.block.name(node) == reading.action:
+        try:
+            return _give(book, node, state, cursor, values, reading)
+        except ExpressionError as error:
+            said = f"{error.source}: {error.message.in_(book.language)}"
+            return reject(
+                cursor, ErrorData(code="expression", message=said, step=node.step.id), reading.repairs
+            )
+    tool = next(spec for spec in book.machine.tools.values() if alias(spec.name) == reading.action)
+    return StartCall(tool, cast("dict[str, Json]", reading.value), "model", {}, reading.repairs)
+
+
+def _give(book: Book, node: Node, state: State, cursor: Cursor, values: Values, reading: Reading) -> Decision:
+    """The value of a step that calls no tool: the model's, or a person's. Raises `ExpressionError`."""
+    name = node.writes or node.step.id
+    if node.kind == "ask":
+        template = cast("Template", node.ask)
+        names = [path[0] for path in template.paths]
+        question = template.render(scope(state, book.procedure.inputs, names, values.whole))
+        return AskPerson(str(question), "ask", dict(node.returns or {"type": "string"}))
+    if node.dynamic_enums:
+        problems = validator(resolved_schema(book, node, state, values.true)).problems(reading.value)
+        if problems:
+            return reject(cursor, _wrong("; ".join(problems), node), reading.repairs)
+    return StoreValue(name, reading.value, repairs=reading.repairs)
+
+
+def _finish(
+    book: Book, node: Node, state: State, cursor: Cursor, values: Values, reading: Reading
+) -> Decision:
+    """The end of a region: a way out of the step at hand, the end of the run, or the case given to a person.
+
+    What stands in the way is told to the model.
+    """
+    value = cast("dict[str, Json]", reading.value)
+    region = book.machine.regions[node.step.id]
+    if value["outcome"] == "escalate":
+        reason = ErrorData(code="handed_over", message=str(value.get("reason") or ""), step=node.step.id)
+        return FailStep(reason, repairs=reading.repairs)
+    exits = ways_out(book, node)
+    wrong = _not_yet(book, node, region, exits, value, state, values)
+    if wrong is not None:
+        return reject(cursor, wrong, reading.repairs)
+    if not is_done(node, state) and state.noted is None:
+        action = reading.action or ""
+        return NoteDeviation(DeviationNoted(action=action, why="skipped", at=node.step.id, to=node.step.id))
+    if exits:
+        return LeaveRegion(reading.repairs)
+    return StoreValue(RESULT, value.get("result"), repairs=reading.repairs)
+
+
+def _not_yet(
+    book: Book,
+    node: Node,
+    region: Region,
+    exits: tuple[CompiledEdge, ...],
+    value: dict[str, Json],
+    state: State,
+    values: Values,
+) -> ErrorData | None:
+    """Why the region cannot be left at `node` now."""
+    if not exits and not region.ends:
+        steps = [book.machine.nodes[step] for step in region.steps]
+        listed = ", ".join(f"{s.step.title} ({book.block.name(s)})" for s in steps if ways_out(book, s))
+        return ErrorData(
+            code="no_exit",
+            message=NO_EXIT.in_(book.language).format(node.step.title, listed),
+            step=node.step.id,
+        )
+    demanded = region.demands.get(node.step.id, ()) if exits else region.at_end
+    missing = [name for name in demanded if name not in state.values]
+    if missing:
+        writers = [book.machine.nodes[s] for s in region.steps if book.machine.nodes[s].writes in missing]
+        calls = ", ".join(dict.fromkeys(book.block.name(writer) for writer in writers))
+        said = MISSING.in_(book.language).format(", ".join(missing), calls)
+        return ErrorData(code="missing", message=said, step=node.step.id)
+    if exits:
+        if all(way.open is False for way in open_ways(book, exits, state, values)):
+            return ErrorData(
+                code="no_edge", message=CLOSED.in_(book.language).format(node.step.title), step=node.step.id
+            )
+        return None
+    schema = book.block.result_schema(node)
+    problems = () if schema is None else validator(schema).problems(value.get("result"))
+    return _wrong("result: " + "; ".join(problems), node) if problems else None
+
+
+def ways_out(book: Book, node: Node) -> tuple[CompiledEdge, ...]:
+    """The edges of a guide step that leave its region."""
+    region = book.machine.regions[node.step.id]
+    return tuple(edge for edge in node.edges if edge.edge.to not in region.steps)
+
+
+def _wrong(message: str, node: Node) -> ErrorData:
+    return ErrorData(code="invalid_arguments", message=message, step=node.step.id)

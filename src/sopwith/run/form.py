@@ -1,0 +1,46 @@
+"""The form of a reply: what a model may say at a point of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from sopwith.ir.event import Purpose
+from sopwith.ir.value import Json
+from sopwith.lang.machine import CompiledEdge
+from sopwith.models.port import Action, ModelRequest, Prompt
+from sopwith.models.reply import Reading
+from sopwith.run.labels import Labels
+
+MAX_TOKENS = 512
+"""Tokens of one reply, at most."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form of a reply: one action with its schema, or one of the labels, or prose.
+
+    `reading` holds the actions that the reply is read against: bound arguments may be repeated, they are overruled.
+    """
+
+    purpose: Purpose
+    legal: tuple[str, ...] = ()
+    constraint: dict[str, Json] | None = None
+    reading: tuple[Action, ...] = ()
+    labels: Labels | None = None
+    group: tuple[CompiledEdge, ...] = ()
+
+    @cached_property
+    def to_read(self) -> ModelRequest:
+        """A request without a prompt, for reading the reply strictly."""
+        empty = Prompt("", (), "")
+        if self.labels is not None:
+            return ModelRequest(empty, "choice", labels=self.labels.words)
+        if self.purpose == "answer":
+            return ModelRequest(empty, "text")
+        return ModelRequest(empty, "action", actions=self.reading, legal=self.legal)
+
+    def index(self, reading: Reading) -> int:
+        """Which label a reading chose."""
+        words = self.labels.words if self.labels else ()
+        return words.index(reading.action or "")

@@ -1,0 +1,109 @@
+"""Transcripts, of free steps and of regions of guide steps: what was sent stays as it is, and new text follows it."""
+
+from __future__ import annotations
+
+import json
+
+from sopwith.errors import Text
+from sopwith.ir.procedure import Grip
+from sopwith.ir.value import Json
+from sopwith.lang.machine import Node, Use
+from sopwith.models.port import ModelRequest, Prompt, Turn
+from sopwith.run.advice import Advice
+from sopwith.run.book import Book, harmless, step_words
+from sopwith.run.form import MAX_TOKENS, Form
+from sopwith.run.position import result_name
+from sopwith.run.preview import as_text
+from sopwith.run.state import State
+from sopwith.run.values import Values, shown
+from sopwith.tools.names import alias
+
+_DONE = Text("done", "已完成")
+_NOTES = {
+    "no_step": Text("{} is no step of the procedure; this is noted.", "{} 不属于流程中的任何步骤，已记录。"),
+    "no_edge": Text(
+        "no way of the procedure led to {}; this is noted.", "流程中没有通往 {} 的路径，已记录。"
+    ),
+    "closed": Text(
+        "the condition of the way to {} does not hold; this is noted.", "通往 {} 的条件不成立，已记录。"
+    ),
+    "skipped": Text("a step before {} was left out; this is noted.", "跳过了 {} 之前的步骤，已记录。"),
+    "visits": Text(
+        "{} is repeated more often than planned; this is noted.", "{} 的重复次数超出计划，已记录。"
+    ),
+}
+_NOT_VERIFIED = Text("This should hold now, and does not: {}", "以下条件此时应成立，但不成立：{}")
+
+
+def open_form(book: Book, node: Node) -> Form:
+    """The form of a reply in a transcript: any permitted tool, in a region also what its steps give, and `finish`."""
+    names = {alias(name) for name in book.block.open_tools(node)}
+    names.add(book.block.finish_name(node))
+    region = book.machine.regions.get(node.step.id)
+    if region is not None:
+        steps = (book.machine.nodes[step] for step in region.steps)
+        names.update(book.block.name(s) for s in steps if s.kind in ("returns", "answer", "ask"))
+    reading = tuple(action for action in book.block.actions if action.name in names)
+    purpose = "guide" if node.grip is Grip.GUIDE else "free"
+    return Form(purpose, tuple(action.name for action in reading), None, reading)
+
+
+def open_request(
+    book: Book, node: Node, form: Form, state: State, values: Values, words: str | None, advice: Advice | None
+) -> ModelRequest:
+    """The whole request: the transcript so far, and what is new. `words` are the step's own, with their values."""
+    turns = tuple(Turn(exchange.tail, exchange.reply) for exchange in state.transcript)
+    tail = _tail(book, node, state, values, words)
+    if advice is not None:
+        tail = f"{tail}\n{book.file('advice').fill(advice=advice.text)}"
+    prompt = Prompt(book.open_prefix, turns, tail, book.block.text)
+    return ModelRequest(prompt, "action", book.block.actions, form.legal, max_tokens=MAX_TOKENS)
+
+
+def _tail(book: Book, node: Node, state: State, values: Values, words: str | None) -> str:
+    cursor = state.cursor
+    if cursor is not None and cursor.rejections:
+        return book.file("rejected").fill(tail="", error=harmless(cursor.rejections[-1].message)).lstrip("\n")
+    if not state.transcript:
+        pairs = (
+            (use.name, shown(use.path, state, book.procedure.inputs, values)) for use in _uses(book, node)
+        )
+        lines = "\n".join(f"{name}: {harmless(as_text(value))}" for name, value in pairs)
+        whole = book.all_open or node.grip is Grip.GUIDE
+        said = "" if whole else step_words(node, "free", words)
+        return book.file("task").fill(variables=lines, step=said)
+    lines = [_result(book, node, state, values)]
+    if state.noted is not None:
+        why, action = state.noted
+        lines.append(_NOTES[why].in_(book.language).format(action))
+    if cursor is not None and cursor.checked is False and node.verify is not None:
+        lines.append(_NOT_VERIFIED.in_(book.language).format(node.verify.source))
+    return "\n".join(lines)
+
+
+def _result(book: Book, node: Node, state: State, values: Values) -> str:
+    """What came of the last action."""
+    cursor = state.cursor
+    result: Json
+    if (
+        cursor is None or cursor.tool is None
+    ):  # a value that the model has just written itself, or a person's answer
+        own = node.writes or node.step.id
+        answered = node.kind == "ask"
+        result = shown((own,), state, book.procedure.inputs, values) if answered else _DONE.in_(book.language)
+        tool = book.block.name(node)
+    else:
+        tool = cursor.tool
+        if cursor.error is not None:
+            result = {"error": {"code": cursor.error.code, "message": cursor.error.message}}
+        else:
+            name = result_name(book, node, state, cursor)
+            result = shown((name,), state, book.procedure.inputs, values)
+    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+    return book.file("result").fill(tool=tool, result=harmless(text))
+
+
+def _uses(book: Book, node: Node) -> tuple[Use, ...]:
+    """What a transcript begins with: what the step uses, in a region what its steps use and do not write."""
+    region = book.machine.regions.get(node.step.id)
+    return node.uses if region is None else book.region_uses(region)
