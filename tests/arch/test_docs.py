@@ -157,7 +157,11 @@ def test_the_python_of_a_page_runs(path: Path, tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-W", "error", program.name],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONIOENCODING": "utf-8"},
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT / 'src'}",
+            "PYTHONIOENCODING": "utf-8",
+        },
         capture_output=True,
         text=True,
         timeout=SECONDS,
