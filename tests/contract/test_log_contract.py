@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.golden.write import filled
 
 from sopwith.errors import LogConflict, LogDamaged, LogError, ValueRefused
 from sopwith.ir.event import (
@@ -70,7 +71,7 @@ async def test_events_come_back_as_they_were_appended_each_with_its_hash(log: Lo
 
 
 async def test_every_kind_of_event_can_be_stored(log: Log) -> None:
-    events = [event(seq, sample(kind)) for seq, kind in enumerate(BODIES, 1)]
+    events = [event(seq, filled(kind)) for seq, kind in enumerate(BODIES, 1)]
     await log.append("r1", events)
     assert [e.body for e in await log.read("r1")] == [e.body for e in events]
 
@@ -263,39 +264,3 @@ async def test_a_closed_log_says_so(log: Log) -> None:
     for use in (log.append("r1", [event(2)]), log.read("r1"), log.runs(), log.blob("0" * 64)):
         with pytest.raises(LogError, match="closed"):
             await use
-
-
-def sample(kind: type) -> Any:
-    """A body of `kind` with all its required fields."""
-    needed = {
-        "run.started": started().body.model_dump(),
-        "phase.entered": {"name": "VERIFY"},
-        "run.finished": {"outcome": {"kind": "completed", "output": {"id": 7}}},
-    }
-    words = "procedure_id model prefix tail text tool rule arguments key name expression to question by code driver"
-    given: dict[str, Any] = dict.fromkeys(("message", *words.split()), "词") | {
-        "purpose": "judge",
-        "repairs": ["fence"],
-        "error": {"code": "E", "message": "m"},
-        "verdict": "ask",
-        "ok": False,
-        "answer": True,
-        "scope": "step",
-        "limit": 2.5,
-        "started": 3,
-        "seconds": 60.0,
-        "good": False,
-        "values": {"a": 1},
-        "of": "r1",
-        "budget": {"tokens": 5, "money": 0.25},
-        "limits": {"seconds": 1.5},
-        "principal": "<email:1>",
-        "since": 1,
-        "until": 2,
-    }
-    fields = {
-        name: given[name]
-        for name, field in kind.model_fields.items()
-        if field.is_required() and name in given
-    }
-    return kind.model_validate(needed.get(kind.model_fields["kind"].default, fields))

@@ -79,14 +79,15 @@ async def write(folder: Path) -> None:
 def every_kind(run: str, started: RunStarted) -> list[Event]:
     """One event of each kind, with a value in every field; they tell no story."""
     last = RunFinished(outcome=Outcome(kind="escalated", packet=Packet(reason="没有结果", open=("look",))))
-    others = [_filled(body) for body in BODIES if body not in (RunStarted, RunFinished)]
+    others = [filled(body) for body in BODIES if body not in (RunStarted, RunFinished)]
     return [
         Event(run, run, seq, START + seq, Phase.EXECUTE, "look", seq - 1 or None, body)
         for seq, body in enumerate([started, *others, last], 1)
     ]
 
 
-def _filled(body: type[Body]) -> Body:
+def filled(body: type[Body]) -> Body:
+    """A body of this kind with a value in each of its fields."""
     schema = body.model_json_schema()
     return body.model_validate_json(json.dumps(_value(schema, schema.get("$defs", {}))))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import time
 from pathlib import Path
@@ -169,10 +170,12 @@ def large(size: int) -> Document:
 
 
 def test_a_large_procedure_is_checked_in_linear_time() -> None:
-    times: dict[int, float] = {}
-    for steps in (250, 1000):
+    gc.disable()  # what other tests have left behind is not its cost
+    times = {250: float("inf"), 1000: float("inf")}
+    for steps in (250, 1000) * 3:
         document = large(steps)
         began = time.process_time()
         assert [d.code for d in check(document)] == ["SW222"]
-        times[steps] = time.process_time() - began
+        times[steps] = min(times[steps], time.process_time() - began)
+    gc.enable()
     assert times[1000] < 8 * times[250] + 0.2
