@@ -100,3 +100,35 @@ def test_what_is_known_before_a_region_is_known_behind_it_on_every_way_in() -> N
         codes(steps.replace("otherwise: g", "otherwise: d2").replace("  d:", "  d2: {end: escalate}\n  d:"))
         == []
     )
+
+
+WORDS = (
+    "  a: {do: x, returns: {type: boolean}, next: [{to: b, GUARD, guidance: look, pitfalls: [p]}, {otherwise: b}]}\n"
+    "  b: {end: escalate}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "guard", "expected"),
+    [
+        ("", "when: a", ["guidance", "pitfalls"]),
+        ("", "judge: it rains", []),
+        ("grip: bounded\n", "when: a", []),
+        ("grip: guide\n", "when: a", []),
+        ("grip: free\n", "when: a", []),
+    ],
+)
+def test_words_of_an_edge_that_no_model_sees_are_a_warning(
+    head: str, guard: str, expected: list[str]
+) -> None:
+    found = check(document(WORDS.replace("GUARD", guard), HEAD.replace("start:", f"{head}start:")))
+    assert [d.message.en.split("'")[1] for d in found if d.code == "SW504"] == expected
+
+
+def test_what_does_nothing_on_a_guide_step_is_a_warning() -> None:
+    steps = (
+        "  a: {grip: guide, do: x, returns: {type: string}, min_confidence: 0.5, examples: [{answer: y}], next: w}\n"
+        "  w: {grip: guide, wait: {for: 2d}, next: c}\n  c: {end: complete}\n"
+    )
+    found = [d.message.en.split("'")[1] for d in check(document(steps)) if d.code == "SW504"]
+    assert set(found) == {"min_confidence", "examples", "grip"}

@@ -6,7 +6,10 @@ import itertools
 import json
 from typing import Any
 
+import pytest
+
 from sopwith import Engine, Policy, ToolError, tool
+from sopwith.errors import ProcedureError
 from sopwith.ir.event import EdgeTaken, ReplyRejected, StepEntered
 from sopwith.models.scripted import ScriptedModel
 from sopwith.run.run import Run
@@ -182,3 +185,21 @@ async def test_an_error_in_a_region_is_data_for_the_model() -> None:
     )
     assert '"code": "busy"' in model.requests[1].prompt.tail
     assert run.status == "escalated"
+
+
+async def test_a_procedure_that_is_not_sound_when_it_is_guided_is_refused_at_that_grip() -> None:
+    text = """
+schema: sopwith/procedure/1
+id: late
+start: a
+steps:
+  a: {tool: claim.open, with: {number: x}, as: claim, next: b}
+  b: {tool: claim.open, with: {number: y}, as: more, on_error: wait, next: done}
+  wait: {wait: {for: "${claim.number}"}, next: done}
+  done: {end: complete}
+"""
+    engine = Engine(text, tools=Claims().tools())
+    assert (await engine.run("x")).status == "completed"
+    with pytest.raises(ProcedureError) as refused:
+        await engine.run("x", grip="guide")
+    assert [d.code for d in refused.value.diagnostics] == ["SW303"]

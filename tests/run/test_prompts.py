@@ -222,3 +222,13 @@ async def test_a_long_request_shows_its_beginning_and_its_end() -> None:
     await engine(Shop(), model).run("Please help. " + "x" * 6_000 + " The goods are rotten.")
     assert "Please help." in model.asked[0].prompt.tail
     assert "The goods are rotten." in model.asked[0].prompt.tail
+
+
+async def test_the_advice_of_a_judged_way_stands_with_its_letter() -> None:
+    text = REFUND.replace(
+        "judge: the goods were broken or late}",
+        "judge: the goods were broken, guidance: Ask no photo, pitfalls: [a]}",
+    )
+    model = Watching([*REPLIES])
+    await Engine(text, tools=Shop().tools(), model=model, policy=Policy(allow_writes=["shop.*"])).run("A-7")  # type: ignore[arg-type]
+    assert "A. the goods were broken; Ask no photo; ! a\n" in model.asked[1].prompt.tail

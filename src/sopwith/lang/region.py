@@ -102,14 +102,20 @@ def ways_out(step: Step, region: Region) -> tuple[int, ...]:
     return tuple(i for i, edge in enumerate(step.next) if edge.to not in region.steps)
 
 
+def only_ends(step: Step) -> bool:
+    """Whether a step does nothing but end the run: whoever comes to it from outside of its region has ended."""
+    return step.kind == "route" and step.end is not None
+
+
 def _demanded(
     procedure: Procedure, region: Region, step: str, live: Mapping[str, frozenset[str]]
 ) -> tuple[str, ...]:
     one = procedure.steps[step]
+    out = ways_out(one, region)
     needed: set[str] = set()
-    for i in ways_out(one, region):
-        edge = one.next[i]
-        needed.update(_names("when", edge.when), live.get(edge.to, ()))
+    for i, edge in enumerate(one.next) if out else ():
+        if i in out or (edge.to in procedure.steps and only_ends(procedure.steps[edge.to])):
+            needed.update(_names("when", edge.when), live.get(edge.to, ()))
     return tuple(sorted(needed & region.writes))
 
 

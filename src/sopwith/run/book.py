@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
-from sopwith.ir.procedure import Example, Procedure
+from sopwith.ir.procedure import Edge, Example, Procedure
 from sopwith.ir.value import Json, digest
 from sopwith.lang.compile import named_uses
 from sopwith.lang.machine import CompiledEdge, Machine, Node, Use
@@ -240,7 +240,13 @@ class Book:
     def judge_choice(self, group: tuple[CompiledEdge, ...]) -> Labels:
         """The labels of the `judge` edges of a step, and none of these."""
         values = (*(e.edge.to for e in group), None)
-        return Labels.of(values, (*(e.edge.judge or "" for e in group), _NONE[self.language]))
+        return Labels.of(values, (*(_judged(e.edge) for e in group), _NONE[self.language]))
+
+
+def _judged(edge: Edge) -> str:
+    """What a `judge` says, with the advice and the pitfalls of its way."""
+    advice = [edge.guidance] if edge.guidance else []
+    return "; ".join((edge.judge or "", *advice, *(f"! {pitfall}" for pitfall in edge.pitfalls)))
 
 
 def step_words(node: Node, purpose: str, said: str | None = None) -> str:

@@ -104,11 +104,25 @@ class Library:
         return dict(sorted(found.items()))
 
     def book(self, procedure: Procedure, grip: Grip | None) -> Book:
-        """The book of a checked procedure."""
+        """The book of a checked procedure.
+
+        Raises `ProcedureError` where it is not sound at that grip: inside a region nothing is known by the path.
+        """
         key = (procedure.id, grip)
         if key not in self._books:
+            if grip is Grip.GUIDE and procedure.grip is not grip:
+                held = document_at(procedure, grip)
+                errors = [d for d in check(held, self.specs, self._checked) if d.severity is Severity.ERROR]
+                if errors:
+                    raise ProcedureError(_BROKEN, _BROKEN_HINT, errors)
             self._books[key] = Book(compile_procedure(procedure, self.specs or {}, grip))
         return self._books[key]
+
+
+def document_at(procedure: Procedure, grip: Grip) -> Document:
+    """A procedure as it is held by another grip, to be checked; its places are not known any more."""
+    held = procedure.model_copy(update={"grip": grip})
+    return Document(held, {}, f"<{procedure.id}, grip {grip}>", "")
 
 
 _BROKEN = Text("the procedures do not pass their checks", "流程未通过检查")

@@ -16,6 +16,7 @@ from sopwith.lang.check import (
     ends,
     examples,
     expressions,
+    grips,
     joins,
     judges,
     lists,
@@ -48,6 +49,7 @@ FAMILIES: tuple[Family, ...] = (
     lists.problems,
     callees.problems,
     waits.problems,
+    grips.problems,
     support.problems,
 )
 ADVICE: tuple[Family, ...] = (unused.problems,)

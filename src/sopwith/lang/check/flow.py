@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from sopwith.ir.procedure import Procedure
 from sopwith.lang.graph import Graph
-from sopwith.lang.region import Region, regions_of
+from sopwith.lang.region import Region, only_ends, regions_of
 
 ERROR = "error"
 
@@ -47,6 +47,8 @@ class Flow:
     after: dict[str, Known] = field(default_factory=dict[str, Known])
     failed: dict[str, Known] = field(default_factory=dict[str, Known])
     regions: Mapping[str, Region] = field(default_factory=dict[str, Region])
+    lone_ends: frozenset[str] = frozenset()
+    """The steps that do nothing but end the run."""
     entering: dict[str, Known] = field(default_factory=dict[str, Known])
     """What is known on every way into a region, by the first of its steps."""
 
@@ -70,7 +72,9 @@ class Flow:
         region = self.regions.get(step)
         if region is None:
             return known
-        return self.behind(step, Known(known.must | self._of_region(region)[0], known.may))
+        finished = self.behind(step, Known(known.must | self._of_region(region)[0], known.may))
+        # An end that does nothing is also come to from outside, where nothing was demanded.
+        return Known(finished.must & known.must, finished.may) if step in self.lone_ends else finished
 
     def _of_region(self, region: Region) -> tuple[int, int]:
         written = reduce(lambda bits, name: bits | self.names[name], region.writes, 0)
@@ -137,7 +141,8 @@ def _empty(procedure: Procedure) -> Flow:
     names = {name: 1 << i for i, name in enumerate(dict.fromkeys((*by_name, ERROR)))}
     writers = {step: 1 << i for i, step in enumerate(s for steps in by_name.values() for s in steps)}
     by_names = {name: tuple(steps) for name, steps in by_name.items()}
-    return Flow(names, writers, by_names, regions=regions_of(procedure))
+    lone = frozenset(name for name, step in procedure.steps.items() if only_ends(step))
+    return Flow(names, writers, by_names, regions=regions_of(procedure), lone_ends=lone)
 
 
 def _pass_through(procedure: Procedure, found: Flow, step: str) -> None:
@@ -166,7 +171,9 @@ def _ways(procedure: Procedure, found: Flow, step: str) -> Iterator[tuple[str, K
         for edge in edges:
             if edge.to not in procedure.steps:
                 continue
-            inside = region is None or edge.to in region.steps
+            inside = region is None or (
+                edge.to in region.steps and not (failed and edge.to in found.lone_ends)
+            )
             yield edge.to, known if inside else found.behind(step, known, failed=failed)
 
 

@@ -11,6 +11,7 @@ from sopwith.lang.check.subject import Subject
 from sopwith.lang.compile import options
 from sopwith.lang.document import Path
 from sopwith.lang.refused import GUIDANCE, KINDS
+from sopwith.lang.region import grip_of
 
 
 def problems(subject: Subject) -> Iterator[Diagnostic]:
@@ -25,20 +26,20 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
             yield from _guidance(subject, ("steps", name, "guidance"), step.guidance)
         if step.approval is not None and step.work not in ("tool", "call", "free"):
             yield subject.error("SW503", ("steps", name, "approval"), *_APPROVAL)
-        for key, hint in _idle(step):
+        for key, hint in _idle(step, grip_of(step, subject.procedure.grip)):
             message = Text(f"'{key}' does nothing on this step", f"“{key}”在该步骤上不起作用")
             path = ("steps", name, key)
             fix = () if key == "grip" else (Edit(path=path, action="remove"),)
             yield subject.warning("SW504", path, message, hint, fix)
 
 
-def _idle(step: Step) -> Iterator[tuple[str, Text]]:
+def _idle(step: Step, grip: Grip) -> Iterator[tuple[str, Text]]:
     """The fields of a step that its kind does not act on, each with what to do instead."""
     choice = len(options(step.returns)) > 1 or isinstance((step.returns or {}).get("enum"), str)
     judges = any(edge.judge is not None for edge in step.next)
     if step.retry is not None and step.work not in ("tool", "free", "call"):
         yield "retry", _ONLY_CALLS
-    if step.tools is not None and step.work != "free":
+    if step.tools is not None and step.work != "free" and grip is not Grip.GUIDE:
         yield "tools", _ONLY_FREE
     if step.grip is Grip.FREE and step.work != "free":
         yield "grip", _NOT_FREE
@@ -77,8 +78,8 @@ _ONLY_CALLS = Text(
     "只有工具和流程的调用会重试：请删除，或用 on_error。",
 )
 _ONLY_FREE = Text(
-    "Only a step with grip 'free' chooses among tools: remove it.",
-    "只有 grip 为 free 的步骤才会选择工具：请删除。",
+    "Only a step with grip 'free' or 'guide' chooses among tools: remove it.",
+    "只有 grip 为 free 或 guide 的步骤才会选择工具：请删除。",
 )
 _NOT_FREE = Text(
     "A free step has 'do' or 'returns', and no tool of its own.",
