@@ -12,6 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TypeGuard, cast
 
@@ -22,16 +23,19 @@ from sopwith.guard.secret import (
     SecretRule,
     Span,
     find,
+    is_telling,
     may_hold_secrets,
     merge,
     name_rule,
+    text_rule,
 )
 from sopwith.guard.vault import Secret, Vault
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json
 
 _PLACEHOLDER = re.compile(r"<[a-z][a-z_]{0,19}:[0-9]{1,12}>")
-_LEARNED = re.compile(r"<(?:name|password):[0-9]{1,12}>")
+_BY_LOOKS = frozenset({"literal", "phone", "id", "card", "email"})
+"""Kinds that are found wherever they stand, by what they look like: nobody has to learn them."""
 _SHORT = 64
 _MOST = 4096
 _ROUNDS = 8
@@ -53,7 +57,8 @@ class Redactor:
     placeholder.
 
     `rules` find more than what is always covered: `DEFAULT_RULES`, phone, identity and card numbers, and all that
-    stands under a key such as `password` or `userPassword`.
+    stands under a key such as `password` or `userPassword`. What was found to be a password once is one from then on,
+    wherever it stands, where it is long enough to tell.
     """
 
     def __init__(self, vault: Vault, run: str, rules: Sequence[SecretRule] = ()) -> None:
@@ -61,7 +66,8 @@ class Redactor:
         self._run = run
         self._more = tuple(rules)
         self._rules = (*self._more, *DEFAULT_RULES)
-        self._numbers: set[float] = set()
+        self._numbers: dict[float, str] = {}
+        self._learnt: set[str] = set()
         self._known: _Found = {}
         self._values: dict[str, Json] = {}
         self._clean: set[str] = set()
@@ -70,21 +76,51 @@ class Redactor:
         """From now on these texts are secrets too, of the kind `name`; placeholders among them are left out."""
         names = [name for name in names if not _PLACEHOLDER.search(name)]
         rule = name_rule(names)
-        self._numbers.update(abs(number) for name in names if (number := _number_in(name)) is not None)
+        self._numbers |= {abs(number): "name" for name in names if (number := _number_in(name)) is not None}
         if rule is not None:
-            self._more = (*self._more, rule)
-            self._rules = (rule, *self._rules)
-            self._clean.clear()
+            self._take_rules([rule])
+
+    def learn_secrets(self, secrets: Iterable[Secret]) -> None:
+        """From now on the texts and numbers of these secrets are secret wherever they stand, under their kind."""
+        rules: list[SecretRule] = []
+        names: list[str] = []
+        for kind, text in ((secret.kind, _text_of(secret)) for secret in secrets):
+            if text is None or kind in _BY_LOOKS or text in self._learnt:
+                continue
+            self._learnt.add(text)
+            if kind == "name":
+                names.append(text)
+            elif (rule := text_rule(text, kind)) is not None:
+                rules.append(rule)
+                if (number := _number_in(text)) is not None:
+                    self._numbers[abs(number)] = kind
+        if names:
+            self.learn(names)
+        if rules:
+            self._take_rules(rules)
+
+    def recall(self) -> None:
+        """Learn again what this run has learnt before, from the vault."""
+        known = self._vault.known(self._run)
+        self.learn_secrets(one for one in known if one.kind == "name" or _is_telling(one))
+
+    def _take_rules(self, rules: Sequence[SecretRule]) -> None:
+        self._more = (*rules, *self._more)
+        self._rules = (*rules, *self._rules)
+        self._clean.clear()
 
     def redact(self, value: Json) -> Json:
         """`value` with placeholders; the same object where it holds no secret. Keys of objects are
         covered.
         """
-        found: list[Secret] = []
-        self._search(value, found)
-        if not found:
-            return value
-        self._keep(found)
+        known = -1
+        while known < len(self._learnt):  # what is learnt here may stand elsewhere in the same value
+            known = len(self._learnt)
+            found: list[Secret] = []
+            self._search(value, found)
+            if not found:
+                return value
+            self._keep(found)
         return self._replace(value)
 
     def hide(self, value: Json) -> Json:
@@ -131,18 +167,23 @@ class Redactor:
         """
         return self._revealed(value) if _may_hold_placeholders(value) else value
 
-    def hidden(self, value: Json) -> list[str]:
-        """What those placeholders in `value` stand for that no pattern finds again, for another run to learn."""
-        found: list[str] = []
+    def hidden(self, value: Json) -> list[Secret]:
+        """What those placeholders in `value` stand for that is not secret by its looks, for another run to learn.
+        What was erased is left out.
+        """
+        found: list[Secret] = []
         self._collect(value, found)
         return found
 
-    def _collect(self, value: Json, found: list[str]) -> None:
+    def _collect(self, value: Json, found: list[Secret]) -> None:
         if isinstance(value, str):
-            for match in _LEARNED.finditer(value) if "<" in value else ():
-                true = self._look_up(match[0])
-                if true is not None and not isinstance(true, bool):
-                    found.append(str(true).removesuffix(".0"))
+            for match in _PLACEHOLDER.finditer(value) if "<" in value else ():
+                kind = match[0][1:].partition(":")[0]
+                if kind not in _BY_LOOKS:
+                    with suppress(ValueErased):
+                        true = self._look_up(match[0])
+                        if true is not None:
+                            found.append(Secret(kind, json.dumps(true)))
         elif isinstance(value, dict):
             for key, item in cast("dict[str, Json]", value).items():
                 self._collect(key, found)
@@ -160,6 +201,7 @@ class Redactor:
         new = [secret for secret in dict.fromkeys(found) if secret not in self._known]
         if new:
             self._known.update(zip(new, self._vault.keep(self._run, new), strict=True))
+            self.learn_secrets([one for one in new if one.kind == "password" and _is_telling(one)])
 
     def _search(self, value: Json, found: list[Secret]) -> None:
         if isinstance(value, str):
@@ -245,7 +287,7 @@ class Redactor:
     def _number(self, value: float) -> Secret | None:
         """A number that was learned, or is a secret when written down, such as a phone number."""
         if abs(value) in self._numbers:
-            return Secret("name", json.dumps(value))
+            return Secret(self._numbers[abs(value)], json.dumps(value))
         if abs(value) > _LARGEST or value != int(value):
             return None
         spans = self._spans(str(abs(int(value))))
@@ -337,6 +379,20 @@ class Redactor:
             if stored is not None:
                 value = self._values[placeholder] = json.loads(stored)
         return value
+
+
+def _text_of(secret: Secret) -> str | None:
+    """The text or number of a secret, as text; None for a truth value, and for what looks like a placeholder."""
+    value: Json = json.loads(secret.value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    text = str(value).removesuffix(".0")
+    return None if _PLACEHOLDER.search(text) else text
+
+
+def _is_telling(secret: Secret) -> bool:
+    text = _text_of(secret)
+    return text is not None and is_telling(text)
 
 
 def _number_in(name: str) -> float | None:

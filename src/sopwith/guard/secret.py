@@ -399,6 +399,24 @@ def name_rule(names: Iterable[str], kind: str = "name") -> SecretRule | None:
     return SecretRule(kind, re.compile(pattern, re.IGNORECASE))
 
 
+def is_telling(text: str) -> bool:
+    """Whether `text` is long enough to be known again: six characters, or eight where they are but a word."""
+    return len(text) >= (8 if text.isascii() and text.isalpha() else 6)
+
+
+def text_rule(text: str, kind: str) -> SecretRule | None:
+    """A rule for exactly this text. One of letters and digits alone that is short, or a word, matches as a whole word;
+    None for less than two characters.
+    """
+    known = plain(text)
+    if len(text.strip()) < 2:
+        return None
+    pattern = re.escape(known)
+    if text.isascii() and text.isalnum() and (text.isalpha() or text.isdigit() or not is_telling(text)):
+        pattern = rf"{_BEGIN}{pattern}(?![A-Za-z0-9])"
+    return SecretRule(kind, re.compile(pattern), (known.lower(),))
+
+
 def _name_pattern(name: str) -> str:
     words = [_word_pattern(word) for word in name.split()]
     begin = _BEGIN if _ALNUM.match(name[0]) else ""

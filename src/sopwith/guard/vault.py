@@ -46,6 +46,10 @@ class Vault(Protocol):
         """
         ...
 
+    def known(self, run: str) -> Sequence[Secret]:
+        """The secrets of `run` that were kept and not erased."""
+        ...
+
     def keyed_hash(self, data: bytes) -> str:
         """A keyed hash of `data`, 32 hexadecimal digits: equal data can be told, guessed data cannot be
         tried.
@@ -73,6 +77,10 @@ class MemoryVault:
     def look_up(self, run: str, placeholder: str) -> str | None:
         """As `Vault.look_up`."""
         return self._values.get((run, placeholder))
+
+    def known(self, run: str) -> Sequence[Secret]:
+        """As `Vault.known`."""
+        return [secret for whose, secret in self._placeholders if whose == run]
 
     def keyed_hash(self, data: bytes) -> str:
         """As `Vault.keyed_hash`."""
@@ -152,6 +160,19 @@ class SqliteVault:
         if row is not None and not row[0]:
             raise _erased(run, placeholder)
         return None if row is None else self._unseal(run, placeholder, row[0])
+
+    def known(self, run: str) -> Sequence[Secret]:
+        """As `Vault.known`. Raises `LogDamaged` where an entry was changed."""
+        with self._lock:
+            try:
+                rows = self._connection.execute(
+                    "SELECT kind, number, sealed FROM entry WHERE run = ? AND length(sealed) > 0", (run,)
+                ).fetchall()
+            except sqlite3.Error as error:
+                raise vault_failure(self.path, error) from error
+        return [
+            Secret(kind, self._unseal(run, f"<{kind}:{number}>", sealed)) for kind, number, sealed in rows
+        ]
 
     def remove(self, runs: Iterable[str]) -> int:
         """Forget everything about runs whose logs are gone. Returns how many entries there were."""

@@ -15,6 +15,7 @@ from sopwith.models.anthropic_request import Way, Ways
 from sopwith.models.chat import chosen_letter
 from sopwith.models.failure import context_exceeded, model_error, package_missing, remedy
 from sopwith.models.port import ModelReply, ModelRequest
+from sopwith.models.redirect import bound_client
 from sopwith.models.tool_block import unwrapped
 
 Finish = Literal["stop", "length", "tool_calls", "other"]
@@ -93,7 +94,10 @@ class AnthropicModel:
         if self._client is None or self._loop is not loop:
             self._loop = loop
             self._client = sdk.AsyncAnthropic(
-                api_key=self._key, base_url=self.base_url, max_retries=self._retries
+                api_key=self._key,
+                base_url=self.base_url,
+                max_retries=self._retries,
+                http_client=bound_client(sdk),
             )
         return self._client
 

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from sopwith.errors import ModelError, Text
 from sopwith.ir.cut import cut
+from sopwith.models.redirect import left_for
 
 _LONGEST = 300
 _PAYMENT_REQUIRED = 402
@@ -80,6 +81,9 @@ def model_error(sdk: Any, error: Any, model: str, *, key: str = "key", url: str 
 
     `key` and `url` name the remedies for a wrong key and a wrong URL.
     """
+    elsewhere = left_for(error, model)
+    if elsewhere is not None:
+        return elsewhere
     said = what_it_said(error)
     said = cut(said, _LONGEST)
     if is_too_long(said) or getattr(error, "code", None) == "context_length_exceeded":

@@ -13,6 +13,7 @@ from sopwith.models.endpoint import Endpoint, Way
 from sopwith.models.failure import model_error, package_missing, remedy, what_it_said
 from sopwith.models.openai_reply import read_completion
 from sopwith.models.port import ModelReply, ModelRequest
+from sopwith.models.redirect import bound_client
 from sopwith.models.profile import Mode
 
 _NOT_IMPLEMENTED = 501
@@ -128,7 +129,10 @@ class OpenAIModel:
         if self._client is None or self._loop is not loop:
             self._loop = loop
             self._client = openai.AsyncOpenAI(
-                api_key=self._key, base_url=self.base_url, max_retries=self._retries
+                api_key=self._key,
+                base_url=self.base_url,
+                max_retries=self._retries,
+                http_client=bound_client(openai),
             )
         return self._client
 

@@ -152,6 +152,7 @@ def received(caller: Actor, child: Actor, sent: Child) -> MessageReceived:
     if outcome.kind == "completed":
         try:
             true = child.values.true(outcome.output)
+            _learn(caller, child, child.values.whole(outcome.output))
             name = caller.book.machine.nodes[step_of(sent)].writes
             stored = caller.journal.stored(caller.redact(true))
         except ValueErased:
@@ -188,11 +189,17 @@ def error_of(caller: Actor, child: Actor, sent: Child) -> ErrorData:
         return _error(caller, sent, "timeout", LATE.in_(language).format(sent.procedure))
     said = ENDED.in_(language).format(sent.procedure, kind)
     reason = "" if outcome is None or outcome.packet is None else outcome.packet.reason
+    _learn(caller, child, reason)
     try:
         true = str(child.values.true(reason))
     except ValueErased:
         true = ""
     return _error(caller, sent, kind, f"{said}: {true}" if true else said)
+
+
+def _learn(caller: Actor, child: Actor, told: Json) -> None:
+    """What a run hides in what it gives to its caller is secret there too."""
+    caller.around.redactor.learn_secrets(child.around.redactor.hidden(told))
 
 
 def step_of(sent: Child) -> str:

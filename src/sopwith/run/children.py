@@ -188,7 +188,7 @@ class Children:
         driver = driving.driver(book, sent.receiver, sent.task_id)
         journal, redactor = driver.journal, driver.around.redactor
         redactor.learn(driving.redaction.rules.names_in(book.procedure.inputs, principal.id, given))
-        redactor.learn(caller.around.redactor.hidden(sent.payload))
+        redactor.learn_secrets(caller.around.redactor.hidden([dict(sent.payload), above.request]))
         started = RunStarted(
             procedure_id=sent.procedure_id,
             procedure=sent.procedure,

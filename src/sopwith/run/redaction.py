@@ -36,14 +36,15 @@ class Redaction:
     def of(
         self, run: str, inputs: Mapping[str, Input] | None = None, started: RunStarted | None = None
     ) -> Redactor:
-        """The redactor of a run; one that was `started` before knows the names that it brought."""
+        """The redactor of a run; one that was `started` before knows the names that it brought, and what it learnt."""
         redactor = Redactor(self._vault, run, self._secret_rules)
         if started is not None:
             given = {name: revealed(redactor, value) for name, value in started.inputs.items()}
             principal = str(revealed(redactor, started.principal.id))
             redactor.learn(self.rules.names_in(inputs or {}, principal, given))
             if started.parent is not None:
-                redactor.learn(redactor.hidden(started.inputs))
+                redactor.learn_secrets(redactor.hidden(started.inputs))
+            redactor.recall()
         return redactor
 
     def inputs(self, redactor: Redactor, given: Mapping[str, Json]) -> dict[str, Json]:
