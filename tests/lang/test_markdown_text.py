@@ -50,14 +50,14 @@ def test_a_draft_becomes_routine_text() -> None:
     assert document.procedure.description == "Handles the return of one pair."
     assert routine(document) == [
         "Step 1. Find the order: look it up, using the shop.get_order tool. Input: order_id. Output: order.",
-        "Step 2. Decide whether the order is older than 30 days.",
+        "Step 2. Decide whether the order is older than 30 days. Input: order.",
         "Branch 2-1 Step 1 (step_3). If the order is older than 30 days, refuse politely and terminate the workflow.",
-        "Branch 2-2 Step 1 (step_4). Check the shoes: otherwise, are they clean.",
+        "Branch 2-2 Step 1 (step_4). Check the shoes: otherwise, are they clean. Input: order.",
         "Branch 2-2 1-1. If worn, go to Branch 2-2 Step 2.",
         "Branch 2-2 1-2. Otherwise, go to Step 3.",
         "Branch 2-2 Step 2 (step_5). offer a voucher.",
-        "Branch 2-2 Step 3. Send the voucher with `shop.voucher`, using the shop.voucher tool.",
-        "Step 3. Refund the price, using the shop.refund tool.",
+        "Branch 2-2 Step 3. Send the voucher with `shop.voucher`, using the shop.voucher tool. Input: order.",
+        "Step 3. Refund the price, using the shop.refund tool. Input: order.",
         "Step 4 (step_8). Write an email.",
         "Step 5 (step_9). Close the case.",
         "Step 6 (step_10). Hand over to the shop team and hand over to a person.",
@@ -74,9 +74,9 @@ def test_a_chinese_draft_numbered_by_hand() -> None:
     )
     assert routine(document, "zh") == [
         "步骤 1. 受理。",
-        "步骤 2. 核对身份，使用 check_id 工具。",
+        "步骤 2. 核对身份，使用 check_id 工具。输入：request。",
         "步骤 3. 判断金额。",
-        "步骤 4. 判断是否金额超过 500 元。",
+        "步骤 4. 判断是否金额超过 500 元。输入：check_id。",
         "分支 4-1. 如果金额超过 500 元，转到步骤 5。",
         "分支 4-2. 否则，转到步骤 7。",
         "步骤 5. 由经理审批。",

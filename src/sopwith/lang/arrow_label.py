@@ -23,6 +23,7 @@ _ERROR = re.compile(r"(?:on error|出错时)(?:\s*[:：]\s*(?P<rest>.*))?", re.I
 _CODE = re.compile(r"`(?P<code>.+)`", re.DOTALL)
 _QUOTED = re.compile(r"“(?P<a>.*)”|\"(?P<b>.*)\"", re.DOTALL)
 _NO = re.compile(r"(?:no|not|n|false)\b|[否不非没未无]", re.IGNORECASE)
+_YES = re.compile(r"(?:yes|y|true)\b|是|对|真|成立", re.IGNORECASE)
 _COMPARES = frozenset({"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "_&&_", "_||_", "!_", "@in"})
 LONGEST_COMPARISON = 500
 """Longer words are not tried as an expression."""
@@ -51,12 +52,12 @@ def read_label(words: str) -> Label:
         return Label(Condition(when=code["code"].strip()))
     if quoted is not None:
         return Label(Condition(judge=quoted["a"] if quoted["a"] is not None else quoted["b"]))
-    if _is_comparison(words):
+    if is_condition(words):
         return Label(Condition(when=words))
     return Label(Condition(judge=words), plain=True)
 
 
-def _is_comparison(words: str) -> bool:
+def is_condition(words: str) -> bool:
     """Whether `words` are an expression that can only be true or false. A lone name such as `Yes` is none."""
     if words.isalnum() or len(words) > LONGEST_COMPARISON:
         return False
@@ -70,6 +71,11 @@ def _is_comparison(words: str) -> bool:
 def says_no(words: str) -> bool:
     """Whether a label is the answer no: `No (still no service)`, `否`, `不同意`."""
     return _NO.match(words) is not None
+
+
+def says_yes(words: str) -> bool:
+    """Whether a label is the answer yes: `Yes`, `true`, `是`."""
+    return _YES.match(words) is not None
 
 
 def write_label(edge: Edge, *, after_error: bool = False) -> str:

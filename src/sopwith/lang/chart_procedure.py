@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 from sopwith.errors import Text
 from sopwith.ir.diagnostic import Place
 from sopwith.ir.procedure import Edge, Procedure, Step
-from sopwith.lang.arrow_label import read_label, says_no
+from sopwith.lang.arrow_label import Label, is_condition, read_label, says_no, says_yes
 from sopwith.lang.chart import Arrow, Box, Chart, Shape
 from sopwith.lang.document import Document, Path
 from sopwith.lang.identifier import identifier
 from sopwith.lang.kinds import UNUSABLE
-from sopwith.lang.mention import tools_mentioned
+from sopwith.lang.mention import note_names, tools_mentioned
 from sopwith.lang.problem import Problems
-from sopwith.lang.routine import id_of_file
-from sopwith.lang.routine_line import Condition
+from sopwith.lang.routine import id_of_file, inputs_used, text_value
+from sopwith.lang.routine_line import Condition, read_fields
+from sopwith.lang.sight import with_sight
 
 LONGEST_NAME = 60
 _ESCALATES = re.compile(
@@ -31,6 +33,7 @@ _ENDS = re.compile(
 )
 _NUMBER = re.compile(r"\s*(?:[0-9]+-[0-9]+ )*[0-9]+ · ")
 _STARTS = re.compile(r"\b(?:start|begin)\b|开始|起点", re.IGNORECASE)
+_ASKED = re.compile(r"(?P<words>[^`]*)`(?P<code>[^`]+)`\s*[?？]?")
 _NAMED = re.compile(r"(?P<name>[^:：]{1,40}?)\s*(?::\s+|：\s*)(?P<do>\S.*)", re.DOTALL)
 
 
@@ -72,14 +75,19 @@ class _Reading:
         self.problems.refuse()
         start = self.start if self.start is not None else self._guess_start()
         steps = {self.ids[key]: self._step(box) for key, box in self.boxes.items()}
+        written = {step.writes for step in steps.values()}
+        steps = {name: with_inputs(step, written) for name, step in steps.items()}
         self.places["start",] = self.boxes[start].place
         procedure = Procedure(
             id=identifier(self.id, id_of_file(self.problems.file)),
             name=self.title,
             start=self.ids[start],
+            inputs=inputs_used(steps.values()),
             steps=steps,
         )
-        return Document(procedure, self.places, self.problems.file, text, self.problems.diagnostics())
+        return Document(
+            with_sight(procedure), self.places, self.problems.file, text, self.problems.diagnostics()
+        )
 
     # where it begins
 
@@ -138,9 +146,14 @@ class _Reading:
         name, do = name_and_do(box.words, id_, box.key)
         ways = self.out[box.key]
         data: dict[str, Any] = {"id": id_, "name": name, "do": do, "tool": self._tool(box)}
+        data |= self._fields(box, data)
         if box.shape is Shape.QUESTION and not data["tool"]:
             data |= {"do": None, "ask": do or name or id_}
         labels = [(arrow, read_label(arrow.words)) for arrow in ways]
+        code = expression_asked(box.words)
+        if code is not None:
+            data["name"], data["do"] = (code[0] or code[1]), None
+            labels = self._answered(box, code[1], labels)
         data["on_error"] = self._edges(
             (*path, "on_error"), [(a, found.condition) for a, found in labels if found.after_error]
         )
@@ -156,7 +169,7 @@ class _Reading:
         return Step.model_validate(data)
 
     def _tool(self, box: Box) -> str | None:
-        if box.tool:
+        if box.tool or expression_asked(box.words) is not None:
             return box.tool
         mentioned = tools_mentioned(box.words)
         if len(mentioned) > 1:
@@ -171,6 +184,42 @@ class _Reading:
                 ),
             )
         return mentioned[0] if mentioned else None
+
+    def _fields(self, box: Box, data: dict[str, Any]) -> dict[str, Any]:
+        """What the words of a box say after `Input:` and `Output:`, and the words without it."""
+        words = " ".join(box.words.split())
+        said = read_fields(words)
+        if said is None:
+            return {}
+        name, do = name_and_do(said.words, data["id"], box.key)
+        note_names(said.needs, said.gives, box.place, self.problems)
+        found: dict[str, Any] = {"name": name, "do": do, "needs": said.needs, "gives": said.gives}
+        found |= {"uses": said.inputs or None, "as": said.output}
+        if said.output and not data["tool"]:
+            found["returns"] = text_value()
+        return found
+
+    def _answered(self, box: Box, code: str, labels: list[tuple[Arrow, Label]]) -> list[tuple[Arrow, Label]]:
+        """The ways on from a box that asks an expression: yes is where it is true, no is the rest."""
+        found: list[tuple[Arrow, Label]] = []
+        for arrow, label in labels:
+            judged = label.condition is not None and label.condition.judge is not None
+            if not label.after_error and judged and says_no(arrow.words):
+                label = Label(Condition())
+            elif not label.after_error and judged and says_yes(arrow.words):
+                label = Label(Condition(when=code))
+            elif judged and not label.after_error:
+                self.problems.warn(
+                    "SW704",
+                    arrow.place,
+                    Text(
+                        f"'{arrow.words}' is neither yes nor no, and the box asks `{code}`",
+                        f"节点问的是 `{code}`，而“{arrow.words}”既非“是”也非“否”",
+                    ),
+                    Text("write yes and no on its arrows", "请在箭头上写“是”和“否”"),
+                )
+            found.append((arrow, label))
+        return found
 
     def _end(self, box: Box) -> str:
         if box.shape is Shape.ESCALATE or (box.shape is not Shape.MARK and _ESCALATES.search(box.words)):
@@ -244,6 +293,17 @@ class _Reading:
         return tuple(edges)
 
 
+def expression_asked(words: str) -> tuple[str, str] | None:
+    """The words and the expression of a box that asks one in backticks: ``Too warm? `temp > 8` ``.
+
+    A lone name in backticks is a tool.
+    """
+    found = _ASKED.fullmatch(" ".join(words.split()))
+    if found is None or not is_condition(found["code"].strip()):
+        return None
+    return found["words"].rstrip(" :："), found["code"].strip()
+
+
 def replace_condition(edge: Edge, condition: Condition, words: str) -> Edge:
     """`edge` under `condition`; the words of a label that says no stay as its guidance."""
     said = words if condition.otherwise and says_no(words) else None
@@ -255,6 +315,14 @@ def replace_condition(edge: Edge, condition: Condition, words: str) -> Edge:
             "guidance": said,
         }
     )
+
+
+def with_inputs(step: Step, written: Collection[str | None]) -> Step:
+    """`step`, where a name that no step writes is an input."""
+    if step.uses is None:
+        return step
+    uses = tuple(n if "." in n or n in written else f"inputs.{n}" for n in step.uses)
+    return step.model_copy(update={"uses": uses})
 
 
 def name_and_do(words: str, id_: str, key: str) -> tuple[str | None, str | None]:
@@ -273,6 +341,6 @@ def with_tool_line(box: Box) -> Box:
     last line of its words is its tool, where it stands in backticks."""
     head, newline, last = _NUMBER.sub("", box.words, count=1).rpartition("\n")
     last = last.strip()
-    if newline and len(last) > 2 and last[0] == last[-1] == "`":
+    if newline and len(last) > 2 and last[0] == last[-1] == "`" and expression_asked(last) is None:
         return replace(box, words=head.strip(), tool=last[1:-1].strip())
     return replace(box, words=_NUMBER.sub("", box.words, count=1).strip())

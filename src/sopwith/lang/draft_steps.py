@@ -23,6 +23,7 @@ from sopwith.lang.mention import tools_mentioned
 from sopwith.lang.problem import Problems
 from sopwith.lang.routine import id_of_file, inputs_used, text_value
 from sopwith.lang.routine_line import Condition, End, Line
+from sopwith.lang.sight import with_sight
 
 
 def read_draft(draft: Draft, problems: Problems, text: str) -> Document:
@@ -104,7 +105,7 @@ class _Builder:
             start=self.nodes[0].id,
             steps=steps,
         )
-        return Document(procedure, places, self.problems.file, text, self.problems.diagnostics())
+        return Document(with_sight(procedure), places, self.problems.file, text, self.problems.diagnostics())
 
     def _no_steps(self, text: str) -> None:
         self.problems.add(

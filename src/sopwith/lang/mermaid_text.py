@@ -20,7 +20,7 @@ from sopwith.errors import Text
 from sopwith.ir.diagnostic import Place
 from sopwith.ir.value import Json
 from sopwith.lang.chart import Arrow, Box, Chart, Shape
-from sopwith.lang.chart_procedure import read_chart, with_tool_line
+from sopwith.lang.chart_procedure import expression_asked, read_chart, with_tool_line
 from sopwith.lang.document import Document
 from sopwith.lang.label_text import words_of_html
 from sopwith.lang.problem import Problems
@@ -360,7 +360,8 @@ class _Reader:
     def _words(self, raw: str, place: Place) -> str:
         """The words of a label: entity codes and HTML resolved, a line for each line that it shows."""
         text = raw.strip()
-        if len(text) > 2 and text[0] == text[-1] == "`" and raw.count("`") == 2:
+        marked = len(text) > 2 and text[0] == text[-1] == "`" and raw.count("`") == 2
+        if marked and expression_asked(html.unescape(text)) is None:
             text = re.sub(r"\*\*|__", "", text[1:-1])
         # Codes come last: `#60;b#62;` is no tag.
         hidden: list[str] = []

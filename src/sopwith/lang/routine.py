@@ -23,6 +23,7 @@ from sopwith.ir.procedure import Edge, Input, Procedure, Step
 from sopwith.ir.value import Json
 from sopwith.lang.document import Document, Path
 from sopwith.lang.problem import Problems
+from sopwith.lang.request import REQUEST
 from sopwith.lang.routine_line import Condition, Line, begins_line, read_line
 from sopwith.lang.routine_outline import Outline, branch_of, index_of
 from sopwith.lang.tree import too_long
@@ -286,4 +287,9 @@ def inputs_used(steps: Iterable[Step]) -> dict[str, Input]:
     """The inputs that the steps use, as text."""
     names = (use.split(".") for step in steps for use in step.uses or ())
     found = dict.fromkeys(parts[1] for parts in names if parts[0] == "inputs" and len(parts) == 2)
-    return {name: Input(schema=text_value()) for name in found}
+    return {name: Input.model_validate(_input(name)) for name in found}
+
+
+def _input(name: str) -> dict[str, Json]:
+    """An input is text; the one called `request` is the request of the run."""
+    return {"schema": text_value(), "from": REQUEST} if name == "request" else {"schema": text_value()}

@@ -166,6 +166,29 @@ def _fields(text: str) -> tuple[str, dict[str, str]]:
     return (text[: marks[0].start()] if marks else text), fields
 
 
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What words say before `Input:` and `Output:`, and after them; as in `Line`."""
+
+    words: str
+    inputs: tuple[str, ...] = ()
+    needs: str | None = None
+    output: str | None = None
+    gives: str | None = None
+
+
+def read_fields(text: str) -> Fields | None:
+    """What `text` says in fields, or None where it has none, or none that can be read."""
+    body, fields = _fields(text)
+    if not fields or "twice" in fields:
+        return None
+    inputs, needs = _names(fields.get("in"))
+    outputs, gives = _names(fields.get("out"))
+    if len(outputs) > 1:
+        return None
+    return Fields(_unstopped(body), inputs, needs, outputs[0] if outputs else None, gives)
+
+
 def _names(text: str | None) -> tuple[tuple[str, ...], str | None]:
     """The names in an input or output, and the words; `a, b (words)`, or one of the two."""
     if not text:

@@ -79,7 +79,9 @@ def test_a_choice_has_as_many_options_as_letters(count: int, codes: set[str]) ->
     values = found(f"steps:\n  a: {{do: Choose., returns: {{enum: [{options}]}}, end: complete}}\n")
     edges = "".join(f"      - {{to: b, judge: it is about {n}}}\n" for n in range(count - 1))
     judges = found(
-        f"steps:\n  a:\n    do: Choose.\n    next:\n{edges}      - otherwise: b\n  b: {{end: complete}}\n"
+        "inputs: {a: {type: string}}\nsteps:\n"
+        f"  a:\n    do: Choose.\n    uses: [inputs.a]\n    next:\n{edges}      - otherwise: b\n"
+        "  b: {end: complete}\n"
     )
     assert {d.code for d in values} == {d.code for d in judges} == codes
     assert all(d.severity is Severity.WARNING for d in values)

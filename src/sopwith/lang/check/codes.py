@@ -29,6 +29,7 @@ CODES: dict[str, Text] = {
     "SW222": Text("too many steps", "步骤过多"),
     "SW223": Text("a judgement that names nothing observable", "没有可观察依据的判断"),
     "SW224": Text("a judgement that a condition can make", "可以写成条件的判断"),
+    "SW225": Text("a judgement that is shown nothing", "看不到任何值的判断"),
     "SW301": Text("an expression that cannot be read", "表达式无法解析"),
     "SW302": Text("an unknown name", "未知名称"),
     "SW303": Text("a name that is not set on every path", "名称并非在每条路径上都有值"),

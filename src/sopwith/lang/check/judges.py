@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sopwith.errors import Text
 from sopwith.expr.shape import Shape, Shapes, member, member_names, shapes_of, union
 from sopwith.ir.diagnostic import Diagnostic, Edit
-from sopwith.ir.procedure import Step
+from sopwith.ir.procedure import Grip, Step
 from sopwith.ir.value import Json
 from sopwith.lang.check.subject import Subject
 from sopwith.lang.check.vague import vague
@@ -18,11 +18,17 @@ _Path = tuple[str, ...]
 
 
 def problems(subject: Subject) -> Iterator[Diagnostic]:
-    """SW223, SW224."""
+    """SW223, SW224, SW225."""
     for name, step in subject.steps.items():
         judges = {i: edge.judge for i, edge in enumerate(step.next) if edge.judge is not None}
         if not judges:
             continue
+        if _shows_nothing(subject, name, step) and all(edge.when is None for edge in step.next):
+            message = Text(
+                f"the model that decides here is shown no value, only the words: {next(iter(judges.values()))}",
+                f"由模型判断“{next(iter(judges.values()))}”，却没有给它看任何值",
+            )
+            yield subject.warning("SW225", ("steps", name, "next", next(iter(judges))), message, _SHOW)
         listed, closed = _listed(subject, name, step)
         for i, words in judges.items():
             path = ("steps", name, "next", i, "judge")
@@ -35,6 +41,12 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
             about = _about(words, listed, closed)
             if about is not None:
                 yield _decidable(subject, path, about, listed, words)
+
+
+def _shows_nothing(subject: Subject, name: str, step: Step) -> bool:
+    """Whether a judgement sees no value: grips that show a model everything are out of the question."""
+    loose = {subject.procedure.grip, step.grip} & {Grip.FREE, Grip.GUIDE}
+    return not loose and not any(True for _ in _shown_paths(subject, name, step))
 
 
 def _decidable(
@@ -156,4 +168,8 @@ def _mentions(words: str, name: str) -> bool:
 _OBSERVE = Text(
     "Say what can be seen: 'the customer asks for a refund', 'a date is named'.",
     "请写出可以看到的事实，如“客户要求退款”“写明了日期”。",
+)
+_SHOW = Text(
+    "Say which values it is to see: uses: [inputs.request], or 'Input: …' in text.",
+    "请写明让模型看到哪些值：uses: [inputs.request]，文本中写“输入：…”。",
 )

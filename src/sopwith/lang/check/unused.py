@@ -51,7 +51,14 @@ def _values(subject: Subject, names: set[str]) -> Iterator[Diagnostic]:
             f"nothing reads '{writes}', the value of this step", f"没有任何地方读取该步骤的值“{writes}”"
         )
         path = ("steps", name, "as") if step.as_ is not None else ("steps", name)
-        yield subject.warning("SW323", path, message, _USE_VALUE if step.as_ is None else _USE_NAME)
+        yield subject.warning("SW323", path, message, _remedy(step))
+
+
+def _remedy(step: Step) -> Text:
+    """A step that calls a tool is never to be removed for its value: it may be there for what it does."""
+    if step.as_ is not None:
+        return _USE_NAME
+    return _USE_RESULT if step.tool is not None else _USE_VALUE
 
 
 def _is_for_its_value(subject: Subject, step: Step) -> bool:
@@ -97,3 +104,7 @@ def _tools(subject: Subject) -> Iterator[Diagnostic]:
 
 _USE_NAME = Text("Use it in a later step, or remove 'as'.", "请在后面的步骤中使用它，或删除 as。")
 _USE_VALUE = Text("Use it in a later step, or remove the step.", "请在后面的步骤中使用它，或删除该步骤。")
+_USE_RESULT = Text(
+    "Show it to the step that needs it: 'uses', or 'Input:' in text.",
+    "请让需要它的步骤看到它：uses，文本中写“输入：”。",
+)
