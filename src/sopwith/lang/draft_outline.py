@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sopwith.errors import Text
 from sopwith.ir.diagnostic import Place
 from sopwith.lang.draft import Block, Draft, Heading, Item, Paragraph, Picture, Table
+from sopwith.lang.draft_frame import frames, is_section
+from sopwith.lang.draft_mark import NUMBERED
 from sopwith.lang.draft_sentence import number_of
 from sopwith.lang.problem import Problems
 
 _HAN = "一二三四五六七八九十"
-NUMBERED = re.compile(
-    rf"(?:(?:step|步骤)\s*(?P<step>[0-9０-９]{{1,6}}(?:[.．][0-9]{{1,6}})*|[{_HAN}]{{1,3}})\s*(?:[.:：。、)）\-–—]+\s*|\s+|$)"
-    rf"|第\s*(?P<th>[0-9０-９]{{1,6}}|[{_HAN}]{{1,3}})\s*步\s*[.:：。、，,]?\s*"
-    rf"|(?P<dotted>[0-9０-９]{{1,6}}(?:[.．][0-9０-９]{{1,6}})+)\s*[.、)）:：]?\s+"
-    rf"|(?P<plain>[0-9０-９]{{1,6}}|[{_HAN}]{{1,3}})\s*(?:[、)）]\s*|[.．:：]\s+|[.．](?=[^\x00-\x7f]))"
-    rf"|[(（]\s*(?P<inner>[0-9０-９]{{1,6}}|[{_HAN}]{{1,3}})\s*[)）]\s*)",
-    re.IGNORECASE,
-)
-"""The number that somebody writes before a step: `1.`, `2.1`, `（一）`, `第三步`, `Step 4:`."""
-_USUAL = re.compile(
-    r"(?:the\s+)?(?:procedure|steps?|process|workflow|instructions?|how to.*)"
-    r"|(?:操作|处理|办理|执行|具体)?(?:流程|步骤|程序|过程|说明)",
-    re.IGNORECASE,
-)
 _ENOUGH = 2
 """So many numbered headings are steps; a single one is a coincidence."""
 _DEEP = 10
@@ -37,7 +25,8 @@ class Entry:
     """One step of a draft as it stands there.
 
     `number` is how the draft refers to it (`2`, `2.1`); `parts` is what stands below it: its own steps (`ordered`),
-    bullets and further paragraphs, and tables.
+    bullets and further paragraphs, and tables. `scope` is the list that it is an item of; `headed` are the numbers of
+    headings that it is the first step below.
     """
 
     text: str
@@ -46,6 +35,8 @@ class Entry:
     is_heading: bool = False
     ordered: bool = True
     parts: list[Entry | Table] = field(default_factory=list["Entry | Table"])
+    scope: int = 0
+    headed: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -72,10 +63,15 @@ class _Outliner:
         self.numbered = any(isinstance(b, Item) and b.number is not None for b in self.blocks)
         headings = [b for b in self.blocks if isinstance(b, Heading)]
         self.headings_are_steps = sum(NUMBERED.match(h.text) is not None for h in headings) >= _ENOUGH
+        self.frames = frames(self.blocks)
         self.plain_headings = not self.numbered and not any(isinstance(b, Item | Table) for b in self.blocks)
         self.found = Outline()
         self.open: list[tuple[int, Entry]] = []
         self.frame: Heading | None = None
+        self.section = ""
+        self.headed: tuple[str, ...] = ()
+        self.scopes: dict[int, int] = {}
+        self.lists = 0
 
     def outline(self) -> Outline:
         for block in self.blocks:
@@ -100,7 +96,14 @@ class _Outliner:
         self._frame()
         self.open = [(depth, entry) for depth, entry in self.open if depth < heading.level - _DEEP]
         number = NUMBERED.match(heading.text) if self.headings_are_steps else None
-        if number is not None:
+        framed = self.frames.get(id(heading))
+        self.section, self.headed, self.lists = "", (), self.lists + 1
+        if framed is not None and (number is not None or framed.section):
+            self.open = []
+            self.frame = replace(heading, text=framed.words)
+            if number is not None and not framed.section:
+                self.section, self.headed = _label(number), (_label(number),)
+        elif number is not None:
             text = heading.text[number.end() :].strip() or heading.text
             self._add(Entry(text, heading.place, _label(number), is_heading=True), heading.level - _DEEP)
         elif not self.found.title and not self.found.entries:
@@ -114,7 +117,7 @@ class _Outliner:
     def _frame(self) -> None:
         """A heading that is neither the title nor a step is only a frame around what follows."""
         frame, self.frame = self.frame, None
-        if frame is not None and not _USUAL.fullmatch(frame.text.strip()):
+        if frame is not None and not (self.headed or is_section(frame.text)):
             self._unread(("a heading", "标题"), frame.text, frame.place)
 
     def _item(self, item: Item) -> None:
@@ -131,15 +134,17 @@ class _Outliner:
         self._frame()
         parent = next((one for at, one in reversed(self.open) if at < depth), None)
         if item.number is not None:
-            entry.number = (
-                f"{parent.number}.{item.number}" if parent is not None and parent.number else f"{item.number}"
-            )
+            above = parent.number if parent is not None else self.section
+            entry.number = f"{above}.{item.number}" if above else f"{item.number}"
         self._add(entry, depth)
 
     def _add(self, entry: Entry, depth: int) -> None:
         while self.open and self.open[-1][0] >= depth:
             self.open.pop()
-        (self.open[-1][1].parts if self.open else self.found.entries).append(entry)
+        above = self.open[-1][1] if self.open else None
+        (self.found.entries if above is None else above.parts).append(entry)
+        entry.scope = self.scopes.setdefault(id(above), len(self.scopes) + 1) if above else -self.lists
+        entry.headed, self.headed = self.headed, ()
         self.open.append((depth, entry))
 
     def _paragraph(self, paragraph: Paragraph) -> None:

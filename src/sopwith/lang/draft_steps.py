@@ -7,6 +7,7 @@ next step.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from sopwith.errors import Text
@@ -14,15 +15,16 @@ from sopwith.ir.diagnostic import Place
 from sopwith.ir.procedure import Edge, Procedure, Step
 from sopwith.lang.document import Document, Path
 from sopwith.lang.draft import Draft, Table
+from sopwith.lang.draft_number import StepNumbers
 from sopwith.lang.draft_outline import Entry, Outline, outline
-from sopwith.lang.draft_sentence import Action, Case, Sentence, read_sentence
-from sopwith.lang.draft_table import cases_of, steps_of
+from sopwith.lang.draft_sentence import Action, Case, Sentence, read_action, read_sentence
+from sopwith.lang.draft_table import StepRow, cases_of, steps_of
 from sopwith.lang.identifier import identifier
 from sopwith.lang.kinds import UNUSABLE
-from sopwith.lang.mention import tools_mentioned
+from sopwith.lang.mention import note_names, tools_mentioned
 from sopwith.lang.problem import Problems
 from sopwith.lang.routine import id_of_file, inputs_used, text_value
-from sopwith.lang.routine_line import Condition, End, Line
+from sopwith.lang.routine_line import Condition, End, Line, read_fields
 from sopwith.lang.sight import with_sight
 
 
@@ -77,11 +79,9 @@ class _Builder:
         self.problems = problems
         self.nodes: list[_Node] = []
         self.open: list[_Open] = []
-        self.gotos: list[tuple[_Open, str]] = []
-        self.numbers: dict[str, _Node] = {}
-        words = "".join(
-            (found.title, *found.description, *(e.text for e in found.entries if isinstance(e, Entry)))
-        )
+        self.gotos: list[tuple[_Open, str, tuple[int, ...]]] = []
+        self.numbers: StepNumbers[_Node] = StepNumbers(problems)
+        words = "".join((found.title, *found.description, *_words_of(found.entries)))
         self.zh = sum("\u4e00" <= c <= "\u9fff" for c in words) * 4 > len(words)
 
     def document(self, text: str) -> Document:
@@ -151,8 +151,14 @@ class _Builder:
         action = sentence.action
         if entry.is_heading and details and action.line.name is None:
             action = replace(action, line=replace(action.line, name=action.line.do, do=None))
-        self._number(entry, self._act(action, entry.place, details))
+            if len(details) == 1 and not action.goto and not action.end:
+                action, details = _said_below(action, details)
+        self.numbers.scopes.append(entry.scope)
+        node = self._act(action, entry.place, details)
+        note_names(node.line.needs, node.line.gives, entry.place, self.problems)
+        self._number(entry, node)
         self._parts(rest)
+        self.numbers.scopes.pop()
 
     def _details(self, parts: list[Entry | Table]) -> tuple[list[str], list[Entry | Table]]:
         """The words of bullets and paragraphs that are no cases, and what is left: steps, cases, tables."""
@@ -171,7 +177,9 @@ class _Builder:
 
     def _number(self, entry: Entry, node: _Node) -> None:
         if entry.number:
-            self.numbers.setdefault(entry.number, node)
+            self.numbers.note(entry.number, entry.scope, node)
+        for number in entry.headed:
+            self.numbers.note_heading(number, node)
 
     def _decide(self, cases: list[tuple[Entry, Sentence]]) -> None:
         """Cases: a branch each from the step before, or from one that only decides."""
@@ -182,11 +190,13 @@ class _Builder:
         for entry, said in cases:
             self._number(entry, decider)
             self._doubt(said, entry.place)
+            self.numbers.scopes.append(entry.scope)
             details, rest = self._details(entry.parts)
             for i, case in enumerate(said.cases):
                 closed, rank = closed or case.condition is None, rank + 1
                 self.open = [_Open(decider, entry.place, Condition(judge=case.condition), rank)]
                 exits += self._branch(case.action, entry.place, *((details, rest) if i == 0 else ([], [])))
+            self.numbers.scopes.pop()
         self.open = exits if closed else [*exits, _Open(decider, first.place, Condition())]
 
     def _branch(
@@ -194,7 +204,7 @@ class _Builder:
     ) -> list[_Open]:
         """One branch of a decision, which is open now. Returns the ways on from its end."""
         if action.empty and action.goto is not None and not details and not rest:
-            self.gotos.append((self.open.pop(), action.goto))
+            self._goto(action.goto)
             return []
         if not (action.empty and action.end is None and action.goto is None and not details):
             self._act(action, place, details, in_branch=True)
@@ -213,11 +223,12 @@ class _Builder:
         """The step that does `action`, and where it goes on."""
         line = action.line
         if details:
+            line, details = _with_fields(line, details)
             parts = [*([line.do] if line.do else []), *details]
             line = replace(line, do=("；" if self.zh else "; ").join(parts))
         node = self._add(replace(line, tool=line.tool or self._tool(line, place)), place)
         if action.goto is not None:
-            self.gotos.append((self.open.pop(), action.goto))
+            self._goto(action.goto)
         elif action.end == "complete" or (action.end is not None and in_branch):
             node.end = action.end
             self.open = []
@@ -226,18 +237,18 @@ class _Builder:
         return node
 
     def _table(self, table: Table) -> None:
+        scope = -1 - len(self.nodes) - (1 << 20)  # of this table only: no list has such a number
         cases = cases_of(table, self.problems)
         if cases:
             self._decide([(Entry("", row.place), Sentence(None, (row.case,))) for row in cases])
             return
         for row in steps_of(table, self.problems):
             if row.condition is not None:
-                self._decide(
-                    [(Entry("", row.place, row.number), Sentence(None, (Case(row.condition, row.action),)))]
-                )
+                self._decide([(_row(row, scope), Sentence(None, (Case(row.condition, row.action),)))])
             else:
-                node = self._act(row.action, row.place, [])
-                self._number(Entry("", row.place, row.number), node)
+                self.numbers.scopes.append(scope)
+                self._number(_row(row, scope), self._act(row.action, row.place, []))
+                self.numbers.scopes.pop()
 
     def _add(self, line: Line, place: Place) -> _Node:
         node = _Node(line, place)
@@ -250,22 +261,14 @@ class _Builder:
     # what is left at the end
 
     def _resolve_gotos(self) -> None:
-        for way, number in self.gotos:
-            target = self.numbers.get(number) or self._inner(number)
+        for way, number, scopes in self.gotos:
+            target = self.numbers.find(number, scopes, way.place)
             if target is not None:
                 way.lead_to(target)
-                continue
-            self.problems.add(
-                "SW124",
-                way.place,
-                Text(f"there is no step {number}", f"没有步骤 {number}"),
-                Text("correct the number", "请更正编号"),
-            )
 
-    def _inner(self, number: str) -> _Node | None:
-        """The step of a section that `number` means, where only one section has such a step."""
-        found = [node for label, node in self.numbers.items() if label.endswith(f".{number}")]
-        return found[0] if len(found) == 1 else None
+    def _goto(self, number: str) -> None:
+        """The way that is open leads to the step that `number` means here."""
+        self.gotos.append((self.open.pop(), number, tuple(self.numbers.scopes)))
 
     def _close(self) -> None:
         """Ways that lead on to nothing end the run."""
@@ -335,6 +338,47 @@ class _Builder:
                     "请把条件放在句首：“如果……，则……”，或以“转到步骤 3”结尾",
                 ),
             )
+
+
+def _row(row: StepRow, scope: int) -> Entry:
+    return Entry("", row.place, row.number, scope=scope)
+
+
+def _words_of(parts: list[Entry | Table]) -> Iterator[str]:
+    """All words of the outline."""
+    for part in parts:
+        if isinstance(part, Table):
+            yield from (cell for row in part.rows for cell in row.cells)
+        else:
+            yield part.text
+            yield from _words_of(part.parts)
+
+
+def _with_fields(line: Line, details: list[str]) -> tuple[Line, list[str]]:
+    """`line` with what the words below it say after `Input:` and `Output:`, and those words without it."""
+    left: list[str] = []
+    for words in details:
+        said = read_fields(words)
+        if said is None:
+            left.append(words)
+            continue
+        left += [said.words] if said.words else []
+        line = replace(
+            line,
+            inputs=line.inputs or said.inputs,
+            needs=line.needs or said.needs,
+            output=line.output or said.output,
+            gives=line.gives or said.gives,
+        )
+    return line, left
+
+
+def _said_below(action: Action, details: list[str]) -> tuple[Action, list[str]]:
+    """The one paragraph below a heading, read as an item is; the heading is its name."""
+    said = read_action(details[0])
+    if said.line.name is not None:
+        return action, details
+    return replace(said, line=replace(said.line, name=action.line.name)), []
 
 
 def _belongs(cases: list[tuple[Entry, Sentence]], said: Sentence, entry: Entry) -> bool:

@@ -101,6 +101,12 @@ def steps_of(table: Table, problems: Problems) -> Iterator[StepRow]:
         )
 
 
+def says_steps(table: Table) -> bool:
+    """Whether the header of a table says that its rows are steps or cases."""
+    columns = _columns(table).keys()
+    return bool({"do", "name"} & columns) or ("when" in columns and bool({"next", "tool"} & columns))
+
+
 def _columns(table: Table) -> dict[str, int]:
     """The position of each column whose header is known, the first of each kind."""
     found: dict[str, int] = {}

@@ -11,7 +11,7 @@ from markdown_it.token import Token
 from sopwith.ir.diagnostic import Place
 from sopwith.lang.document import Document
 from sopwith.lang.draft import Block, Draft, Heading, Item, Paragraph, Picture, Row, Table, Unread
-from sopwith.lang.draft_outline import NUMBERED
+from sopwith.lang.draft_mark import NUMBERED
 from sopwith.lang.draft_steps import read_draft
 from sopwith.lang.mermaid_text import read_mermaid
 from sopwith.lang.problem import Problems
