@@ -132,7 +132,7 @@ def judge_message(
     actor: Actor, procedure: str, inputs: dict[str, Json], cursor: Cursor, *, proposed: bool
 ) -> CallJudged:
     """What a step wants of a call of `procedure`, and whether the approval of one that was `proposed` before holds."""
-    verdict, rule, terms = with_approval(actor, cursor, "allow", "", NO_TERMS)
+    verdict, rule, terms = with_approval(actor, cursor, procedure, "allow", "", NO_TERMS)
     version = actor.state.procedures.get(procedure, "")
     what = f"{cursor.instance}\n{procedure}\n{version}\n".encode() + canonical(inputs)
     judged = actor.around.redactor.keyed_hash(what)

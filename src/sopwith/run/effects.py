@@ -65,7 +65,7 @@ def judge_call(
     what = f"{cursor.instance}\n{tool.name}\n".encode() + canonical(arguments)
     judged = around.redactor.keyed_hash(what)
     terms = around.policy.terms(rule) if verdict == "ask" else NO_TERMS
-    verdict, rule, terms = with_approval(actor, cursor, verdict, rule, terms)
+    verdict, rule, terms = with_approval(actor, cursor, tool.name, verdict, rule, terms)
     void = None
     if verdict == "ask" and proposed and cursor.approved is True:
         void = void_of(actor, cursor, terms, judged)
