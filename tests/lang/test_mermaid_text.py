@@ -158,3 +158,9 @@ def test_a_thousand_boxes() -> None:
     rows = "\n".join(f"  n{i}[节点 {i}] -->|第 {i} 步| n{i + 1}" for i in range(1000))
     found = read(rows)
     assert (len(found.steps), sum(len(s.next) for s in found.steps.values())) == (1001, 1000)
+
+
+def test_another_kind_of_drawing_is_refused_by_its_name() -> None:
+    with pytest.raises(ProcedureError) as caught:
+        read_mermaid("sequenceDiagram\n A->>B: hello\n")
+    assert "a sequenceDiagram is no flowchart" in caught.value.message.en

@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from tests.lang.strategies import procedures
 
 from sopwith.errors import ProcedureError, UserError
+from sopwith.ir.diagnostic import Severity
 from sopwith.ir.procedure import Procedure
 from sopwith.lang.problem import Problems
 from sopwith.lang.read import read
 from sopwith.lang.skill import REFERENCE, skill_name, write_skill
 from sopwith.lang.tree import read_tree
-from sopwith.lang.yaml import read_yaml
+from sopwith.lang.yaml import read_yaml, write_yaml
 
 TEXT = """\
 schema: sopwith/procedure/1
@@ -124,3 +125,26 @@ def test_scripts_are_named(tmp_path: Path) -> None:
     folder = put({"SKILL.md": head + "1. Ask\n", "scripts/a.sh": "x"}, tmp_path / "s")
     assert codes(folder) == ["SW720"]
     assert read(folder / "SKILL.md").place("steps", "step_1").line == 5
+
+
+def test_words_that_would_drop_a_control_are_an_error(tmp_path: Path) -> None:
+    procedure = Procedure.from_data(
+        {
+            "id": "open_box",
+            "name": "Open",
+            "start": "a",
+            "steps": {
+                "a": {"id": "a", "do": "open it", "tool": "c.open", "approval": "chemist", "end": "complete"}
+            },
+        }
+    )
+    folder = tmp_path / "open-box"
+    for name, text in write_skill(procedure).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text.replace("open it", "open it now"), encoding="utf-8")
+    (folder / "references" / "procedure.yaml").write_text(write_yaml(procedure), encoding="utf-8")
+    (note,) = (note for note in read(folder).notes if note.code == "SW721")
+    assert note.severity is Severity.ERROR
+    assert "steps.a.approval" in note.message.en and "references/procedure.yaml" in note.hint.en
+    (folder / "references" / "procedure.yaml").unlink()
+    assert [note.severity for note in read(folder).notes] == [Severity.WARNING]

@@ -28,6 +28,9 @@ from sopwith.lang.source import Source
 from sopwith.lang.tree import read_tree, too_long
 
 _HEAD = re.compile(r"(?:flowchart(?:-elk)?|graph)\b[ \t]*(?:TB|TD|BT|RL|LR|[<>^v])?[ \t]*(?=[;\n]|$)")
+_OTHER_DRAWING = re.compile(
+    r"(?:sequenceDiagram|classDiagram|stateDiagram(?:-v2)?|erDiagram|gantt|pie|journey|mindmap|timeline|gitGraph)\b"
+)
 _FRONT = re.compile(r"\s*---[ \t]*\n(?P<yaml>.*?)\n[ \t]*---[ \t]*\n", re.DOTALL)
 _SPACE = re.compile(r"(?:[ \t　]|%%[^\n]*)*")
 _GAP = re.compile(r"(?:[\s;　]|%%[^\n]*)*")
@@ -127,6 +130,13 @@ class _Reader:
         """Fill the chart; what cannot be read is a problem, and reading goes on with the next line."""
         self._front()
         head = self._take(_HEAD, _GAP)
+        other = None if head is not None else self._take(_OTHER_DRAWING)
+        if other is not None:
+            self._problem(
+                Text(f"a {other.group()} is no flowchart", f"{other.group()} 不是流程图"),
+                Text("draw the steps as 'flowchart TD'", "请用“flowchart TD”画出步骤"),
+            )
+            return
         if head is None:
             self._problem(
                 Text("the flowchart does not begin with 'flowchart TD'", "流程图没有以“flowchart TD”开头"),

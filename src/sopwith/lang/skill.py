@@ -245,21 +245,39 @@ def _with_reference(document: Document, head: _Head, body: str, path: Path) -> D
     same_words = metadata.get(_TEXT) == _words_hash(head.description, body)
     if same_words and reference.procedure.digest() == metadata[_PROCEDURE]:
         return replace(reference, notes=document.notes)
-    lost = ", ".join(differences(reference.procedure, document.procedure)[:8]) or "-"
+    paths = differences(reference.procedure, document.procedure)
+    held = any(_holds_back(reference.procedure, path) for path in paths)
+    lost = ", ".join(paths) or "-"
     what = Text(SKILL, SKILL) if not same_words else Text(REFERENCE, REFERENCE)
-    problems.warn(
+    note = problems.add if held else problems.warn
+    note(
         "SW721",
         place,
         Text(
             f"{what.en} was edited since the skill was written: the words count, and {REFERENCE} does not ({lost})",
             f"技能写成之后 {what.zh} 被改动：以正文为准，不采用 {REFERENCE}（{lost}）",
         ),
-        _CONVERT,
+        _DECIDE if held else _CONVERT,
     )
     return replace(document, notes=(*document.notes, *problems.diagnostics()))
+
+
+def _holds_back(procedure: Procedure, path: str) -> bool:
+    """Whether what stands at `path` is a control; of a step that is lost as a whole, whether it had one."""
+    parts = path.split(".")
+    step = procedure.steps.get(parts[1]) if parts[0] == "steps" and len(parts) == 2 else None
+    return parts[-1] in _HOLDS if step is None else bool(step.model_fields_set & _HOLDS)
 
 
 _CONVERT = Text(
     "make the same change in the YAML, and write the skill again: sopwith convert FILE.yaml --to skill -o FOLDER",
     "请在 YAML 中作同样的改动，并重新写出技能：sopwith convert FILE.yaml --to skill -o 文件夹",
+)
+_HOLDS = frozenset(
+    {"approval", "call", "each", "min_confidence", "on_error", "timeout", "tools", "verify", "visits", "wait"}
+)
+"""What holds a run back: words that leave it out silently would do more than was written."""
+_DECIDE = Text(
+    f"edit {REFERENCE} instead, and write the skill again; delete it if the words alone are meant",
+    f"请改 {REFERENCE} 并重新写出技能；若确实只以正文为准，请删除该文件",
 )

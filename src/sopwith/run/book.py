@@ -39,6 +39,9 @@ def language_of(procedure: Procedure) -> str:
         *(s.do or s.answer or s.ask or "" for s in procedure.steps.values()),
     ]
     text = "".join(words)
+    if not text:  # a drawing or a table without a title: what it has are the names of steps, and labels
+        steps = procedure.steps.values()
+        text = "".join((*(s.name or "" for s in steps), *(e.judge or "" for s in steps for e in s.next)))
     return "zh" if len(_HAN.findall(text)) * 4 > len(text.replace(" ", "")) else "en"
 
 
