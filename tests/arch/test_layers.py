@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from tests.arch.sources import ROOT, modules
 
-# Heavy packages that few need: they may be imported inside a function.
+# Packages that take long to import, and that many programs do not need: they may be imported inside a function.
 LAZY = {
     "anthropic",
     "cryptography",
@@ -21,8 +21,10 @@ LAZY = {
     "openai",
     "pygraphviz",
     "rich",
+    "ruamel",
     "scipy",
     "tomlkit",
+    "tomllib",
     "urllib",
     "xllamacpp",
 }
@@ -30,18 +32,25 @@ LAZY = {
 OPTIONAL = {"anthropic", "docx", "genai_prices", "mcp", "openai", "pygraphviz", "scipy", "xllamacpp"}
 LINT = "import sys, importlinter.cli as c; sys.exit(c.lint_imports(sys.argv[1], no_cache=True))"
 SEAMS = {"sopwith.tools.mcp_connection"}
-# Modules of our own that take long to import, and that many runs do not need.
+# Modules of our own that take long to import, and that many programs do not need, or not at once.
 SELDOM = {
     "sopwith.cli.lines",
     "sopwith.cli.live_view",
+    "sopwith.expr.expression",
+    "sopwith.expr.types",
+    "sopwith.expr.witness",
+    "sopwith.lang.check",
+    "sopwith.lang.compile",
     "sopwith.lang.dot_text",
     "sopwith.lang.markdown_text",
     "sopwith.lang.mermaid_text",
+    "sopwith.lang.read",
     "sopwith.lang.routine",
     "sopwith.lang.routine_text",
     "sopwith.lang.skill",
     "sopwith.lang.word",
     "sopwith.models.connect",
+    "sopwith.tools.function",
 }
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sopwith.errors import ExpressionError, Text
-from sopwith.expr.expression import Expression, parse
 from sopwith.ir.value import Json
+
+if TYPE_CHECKING:
+    from sopwith.expr.expression import Expression
 
 _Render = Callable[[Mapping[str, Json]], Json]
 
@@ -118,6 +120,8 @@ def _compile_text(text: str, where: tuple[str | int, ...], found: list[Placed]) 
 
 
 def _parse(source: str, column: int) -> tuple[Expression, int]:
+    from sopwith.expr.expression import parse  # many templates are plain text, which needs no CEL
+
     try:
         return parse(source), column
     except ExpressionError as error:

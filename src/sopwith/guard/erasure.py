@@ -34,7 +34,7 @@ def holding(value: str) -> Matches:
 
     def holds(run: str, secret: Secret) -> bool:
         # Part of another address is another person's address.
-        look = rule.pattern.fullmatch if secret.kind == "email" else rule.pattern.search
+        look = rule.compiled.fullmatch if secret.kind == "email" else rule.compiled.search
         return look(_text(secret)) is not None
 
     return holds

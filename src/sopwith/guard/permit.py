@@ -10,17 +10,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from sopwith.errors import ExpressionError, PolicyError, Text
-from sopwith.expr.expression import Expression, parse
 from sopwith.guard.policy_file import PolicyFile, open_policy
 from sopwith.ir.approval import NO_TERMS, Terms, listed
 from sopwith.ir.event import Principal, Verdict
 from sopwith.ir.tool import Effect, ToolSpec
 from sopwith.ir.value import Json, canonical, digest
+
+if TYPE_CHECKING:
+    from sopwith.expr.expression import Expression
 
 NAMES = frozenset({"principal", "tool", "arguments", "step", "run"})
 """The names that a condition may use."""
@@ -231,7 +233,7 @@ def _compile(rules: Iterable[Rule], refuse: _Refuse) -> dict[str, Expression]:
         if rule.when is None:
             continue
         try:
-            condition = conditions[rule.id] = parse(rule.when)
+            condition = conditions[rule.id] = _parse(rule.when)
         except ExpressionError as error:
             refuse(index, Text(f"when: {error.message.en}", f"when：{error.message.zh}"), error.hint)
             continue
@@ -244,6 +246,12 @@ def _compile(rules: Iterable[Rule], refuse: _Refuse) -> dict[str, Expression]:
                 Text(f"a condition may use: {known}", f"条件中可用：{known}"),
             )
     return conditions
+
+
+def _parse(condition: str) -> Expression:
+    from sopwith.expr.expression import parse  # most policies have no conditions, and need no CEL
+
+    return parse(condition)
 
 
 def _refuse(index: int, message: Text, hint: Text) -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from sopwith.errors import NO_HINT, PolicyError, Text
 from sopwith.ir.diagnostic import Place
@@ -132,6 +130,9 @@ def open_data(source: str | Path) -> PolicyFile:
 
 
 def _load(text: str, file: str) -> object:
+    from ruamel.yaml import YAML  # most engines are given no file of rules
+    from ruamel.yaml.error import YAMLError
+
     try:
         return cast("Any", YAML(typ="rt")).load(text)
     except YAMLError as error:

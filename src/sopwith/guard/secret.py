@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from typing import NamedTuple
 
 Check = Callable[[str, int, int], bool]
@@ -28,6 +29,18 @@ class Span(NamedTuple):
     kind: str
 
 
+class Pattern(NamedTuple):
+    """A regular expression that is compiled when it is first needed: most texts hold no mark of most rules."""
+
+    source: str
+    flags: re.RegexFlag = re.NOFLAG
+
+
+@cache
+def _compiled(pattern: Pattern) -> re.Pattern[str]:
+    return re.compile(*pattern)
+
+
 @dataclass(frozen=True, slots=True)
 class SecretRule:
     """One kind of secret. The group `secret` of the pattern, or else the whole match, is what is replaced.
@@ -37,14 +50,20 @@ class SecretRule:
     """
 
     kind: str
-    pattern: re.Pattern[str]
+    pattern: re.Pattern[str] | Pattern
     marks: tuple[str, ...] = ()
     check: Check | None = None
 
+    @property
+    def compiled(self) -> re.Pattern[str]:
+        """The pattern, ready to search."""
+        return self.pattern if isinstance(self.pattern, re.Pattern) else _compiled(self.pattern)
+
     def spans(self, text: str) -> Iterable[Span]:
         """Every place in `text`, from left to right."""
-        group = "secret" if "secret" in self.pattern.groupindex else 0
-        for match in self.pattern.finditer(text):
+        pattern = self.compiled
+        group = "secret" if "secret" in pattern.groupindex else 0
+        for match in pattern.finditer(text):
             start, end = match.span(group)
             if self.check is None or self.check(text, start, end):
                 yield Span(start, end, self.kind)
@@ -105,7 +124,7 @@ _CARD_RANGES = re.compile(
 
 _ANY_CASE = re.ASCII | re.IGNORECASE
 _BEGIN = r"(?<![A-Za-z0-9])"
-_KEYS = re.compile(
+_KEYS = Pattern(
     rf"{_BEGIN}(?:"
     r"(?:sk|pk|rk)[-_](?:live|test|prod|proj)[-_][\w-]{3,}|sk-(?=[\w-]{0,60}\d)[\w-]{12,}"
     r"|A(?:KIA|SIA)[0-9A-Z]{16}|LTAI[A-Za-z0-9]{12,}|AKID[A-Za-z0-9]{13,}|AIza[\w-]{30,}"
@@ -120,7 +139,7 @@ _WORDS = (
     r"pass(?:word|wd|phrase|code)|pwd|secret|(?:api|access|secret|private|account)[_ -]?key"
     r"|(?:client|app)[_-]?secret|(?:auth|access|refresh|api|session)[_ -]?token|credential"
 )
-_ASSIGNED = re.compile(
+_ASSIGNED = Pattern(
     rf"(?:{_WORDS}|密码|口令|密钥|秘钥)s?\\*[\"'”]?[ \t]*(?:"
     r"[=＝:：][ \t]*\\*(?:\"(?P<q>[^\"\n]{1,256}?)\\*\"|'(?P<r>[^'\n]{1,256}?)\\*'|“(?P<s>[^”\n]{1,256})”)"
     r"|[=＝][ \t]*[\"'“]?(?P<a>[^\s\"'“”,;，；。&]+)"
@@ -130,11 +149,11 @@ _ASSIGNED = re.compile(
     r"|is[ \t]+[\"']?(?=[!-~]{0,128}[\d!@#$%^&*_+~])(?P<e>[!-~]{4,}))",
     re.IGNORECASE,
 )
-_SAID = re.compile(
+_SAID = Pattern(
     r"(?:password|passwd|pwd|密码|口令)[ \t]+(?P<secret>(?=[!-~]{0,64}[A-Za-z])(?=[!-~]{0,64}\d)[!-~]{6,})",
     re.IGNORECASE,
 )
-_HOOKS = re.compile(
+_HOOKS = Pattern(
     r"(?:hooks\.slack\.com/services|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook"
     r"|qyapi\.weixin\.qq\.com/cgi-bin/webhook/send)[/?](?:key=)?(?P<secret>[\w/-]{8,})",
     re.ASCII,
@@ -148,13 +167,18 @@ _PHONE = rf"(?<!\d)(?:\(?(?:\+|00)?86\)?{_PHONE_SEP}|0)?1[3-9]\d{_PHONE_SEP}\d{{
 
 _LONGEST_LOCAL = 64
 _TLD = r"(?:xn--[A-Za-z0-9-]{1,59}|[A-Za-z]{2,24})(?![A-Za-z0-9])"
-_AT_DOMAIN = re.compile(
+_AT_DOMAIN = Pattern(
     rf"@(?:[A-Za-z0-9-]{{1,63}}(?:\.[A-Za-z0-9-]{{1,63}}){{0,6}}\.{_TLD}"
     rf"|(?:{FILLER}{{0,12}}[\w-]){{1,63}}(?:\.(?:{FILLER}{{0,12}}[\w-]){{1,63}}){{0,6}}"
     rf"\.(?:{_TLD}|(?:{FILLER}{{0,12}}[^\W\d_]){{2,24}}))"
 )
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+_UNSPACED = (
+    range(0x0E00, 0x0F00),
+    range(0x1000, 0x10A0),
+    range(0x1780, 0x1800),
+    range(0x2E80, 0xA000),
+    range(0xF900, 0xFB00),
+    range(0x20000, 0x40000),
 )
 """Scripts that put no blanks between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
 
@@ -164,7 +188,7 @@ class _Assigned(SecretRule):
     """`password = …`: only the value is the secret, whichever way it was written."""
 
     def spans(self, text: str) -> Iterable[Span]:
-        for match in self.pattern.finditer(text):
+        for match in self.compiled.finditer(text):
             group = match.lastgroup or 0
             yield Span(match.start(group), match.end(group), self.kind)
 
@@ -177,7 +201,7 @@ class _Email(SecretRule):
     """
 
     def spans(self, text: str) -> Iterable[Span]:
-        for match in self.pattern.finditer(text):
+        for match in self.compiled.finditer(text):
             start = _local_part(text, match.start())
             if start < match.start():
                 yield Span(start, match.end(), self.kind)
@@ -192,7 +216,7 @@ def _local_part(text: str, at: int) -> int:
             continue
         if not left or not (character in "._%+-" or character.isalnum() or unicodedata.combining(character)):
             break
-        is_unspaced = _UNSPACED.match(character) is not None
+        is_unspaced = any(ord(character) in script for script in _UNSPACED)
         if unspaced is None:
             unspaced = is_unspaced
         elif is_unspaced and not unspaced:
@@ -204,7 +228,7 @@ def _local_part(text: str, at: int) -> int:
 DEFAULT_RULES: tuple[SecretRule, ...] = (
     SecretRule(
         "key",
-        re.compile(
+        Pattern(
             r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
             r"(?:.*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|.*)",
             re.DOTALL,
@@ -214,13 +238,13 @@ DEFAULT_RULES: tuple[SecretRule, ...] = (
     SecretRule(
         "token",
         # A word that is no token is taken whole, so that no part of it is tried again.
-        re.compile(_BEGIN + r"eyJ[\w-]{8,}+(?:\.[\w-]{4,}(?:\.[\w-]*)?)?", re.ASCII),
+        Pattern(_BEGIN + r"eyJ[\w-]{8,}+(?:\.[\w-]{4,}(?:\.[\w-]*)?)?", re.ASCII),
         ("eyj",),
         lambda text, start, end: "." in text[start:end],
     ),
     SecretRule(
         "token",
-        re.compile(_BEGIN + r"(?:bearer|basic)[ \t]+(?P<secret>(?=\S{0,128}[\d=])[\w.~+/-]{12,}=*)", _ANY_CASE),
+        Pattern(_BEGIN + r"(?:bearer|basic)[ \t]+(?P<secret>(?=\S{0,128}[\d=])[\w.~+/-]{12,}=*)", _ANY_CASE),
         ("bearer", "basic"),
     ),
     SecretRule(
@@ -232,14 +256,14 @@ DEFAULT_RULES: tuple[SecretRule, ...] = (
     ),
     SecretRule(
         "token",
-        re.compile(_BEGIN + r"token[\"']?[ \t]*[:=][ \t]*[\"']?(?P<secret>[\w.~+/-]{12,}=*)", _ANY_CASE),
+        Pattern(_BEGIN + r"token[\"']?[ \t]*[:=][ \t]*[\"']?(?P<secret>[\w.~+/-]{12,}=*)", _ANY_CASE),
         ("token",),
     ),
-    SecretRule("password", re.compile(r"://[^\s/:@]{0,64}:(?P<secret>[^\s/]{1,128})@"), ("://",)),
+    SecretRule("password", Pattern(r"://[^\s/:@]{0,64}:(?P<secret>[^\s/]{1,128})@"), ("://",)),
     SecretRule("password", _SAID, ("pass", "pwd", "密码", "口令")),
     SecretRule("token", _HOOKS, ("hooks.slack", "/open-apis/bot", "qyapi.weixin")),
     SecretRule(
-        "token", re.compile(r"\bcookie:[ \t]*(?P<secret>[^\s=]{1,64}=[^\r\n]{8,})", re.IGNORECASE), ("cookie:",)
+        "token", Pattern(r"\bcookie:[ \t]*(?P<secret>[^\s=]{1,64}=[^\r\n]{8,})", re.IGNORECASE), ("cookie:",)
     ),
     _Assigned(
         "password",
@@ -253,7 +277,7 @@ DEFAULT_RULES: tuple[SecretRule, ...] = (
 DIGIT_RULES: tuple[SecretRule, ...] = (
     SecretRule(
         "id",
-        re.compile(
+        Pattern(
             rf"(?<!\d)(?=(?P<secret>[1-9]\d{{5}}{_SEP}(?:18|19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
             rf"{_SEP}\d{{3}}[\dXx])(?![\dA-Za-z]))",
             re.ASCII,
@@ -262,26 +286,26 @@ DIGIT_RULES: tuple[SecretRule, ...] = (
     ),
     SecretRule(
         "id",
-        re.compile(
+        Pattern(
             r"(?<![\dA-Za-z])(?:1[1-5]|2[1-3]|3[1-7]|4[1-6]|5[0-4]|6[1-5]|71|8[12])\d{6}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}(?![\dA-Za-z])",
             re.ASCII,
         ),
         check=_is_old_chinese_id,
     ),
-    SecretRule("phone", re.compile(_PHONE, re.ASCII), check=_not_in_a_hash),
-    SecretRule("phone", re.compile(_LANDLINE, re.ASCII), check=_not_in_a_hash),
-    SecretRule("phone", re.compile(rf"(?<![\d-])0\d{{2,3}}[-{_GAP}]\d{{7,8}}(?![\d-])", re.ASCII)),
+    SecretRule("phone", Pattern(_PHONE, re.ASCII), check=_not_in_a_hash),
+    SecretRule("phone", Pattern(_LANDLINE, re.ASCII), check=_not_in_a_hash),
+    SecretRule("phone", Pattern(rf"(?<![\d-])0\d{{2,3}}[-{_GAP}]\d{{7,8}}(?![\d-])", re.ASCII)),
     SecretRule(
         "phone",
-        re.compile(rf"(?<![\w+])\+[1-9](?:(?:{FILLER}*[{_GAP}{_DASH}()]){{0,3}}\d){{7,14}}(?!\d)", re.ASCII),
+        Pattern(rf"(?<![\w+])\+[1-9](?:(?:{FILLER}*[{_GAP}{_DASH}()]){{0,3}}\d){{7,14}}(?!\d)", re.ASCII),
     ),
     SecretRule(
         "phone",
-        re.compile(r"(?<![\w.-])(?:\(\d{3}\)\s?|\d{3}[-.])\d{3}[-.]\d{4}(?![\w-])", re.ASCII),
+        Pattern(r"(?<![\w.-])(?:\(\d{3}\)\s?|\d{3}[-.])\d{3}[-.]\d{4}(?![\w-])", re.ASCII),
     ),
     SecretRule(
         "card",
-        re.compile(rf"(?<!\d)(?=(?P<secret>\d(?:(?:{FILLER}*[-_+{_GAP}])?\d){{12,18}})(?!\d))", re.ASCII),
+        Pattern(rf"(?<!\d)(?=(?P<secret>\d(?:(?:{FILLER}*[-_+{_GAP}])?\d){{12,18}})(?!\d))", re.ASCII),
         check=_is_card,
     ),
 )

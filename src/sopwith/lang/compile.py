@@ -3,7 +3,6 @@ once."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -23,7 +22,7 @@ from sopwith.lang.machine import (
     DynamicEnum,
     Machine,
     Node,
-    Use,
+    named_uses,
 )
 from sopwith.lang.numbering import numbers
 from sopwith.lang.region import grip_of, regions_of, with_demands
@@ -242,13 +241,6 @@ def _judge_uses(step: Step, uses: tuple[_Path, ...]) -> tuple[_Path, ...]:
     item = None if step.each is None else step.each.as_
     seen = tuple(path for path in uses if path[0] != item)
     return (*seen, (step.writes,)) if step.writes else seen
-
-
-def named_uses(paths: tuple[_Path, ...]) -> tuple[Use, ...]:
-    """Each path once, with the shortest name that no other has."""
-    distinct = tuple(dict.fromkeys(paths))
-    alike = Counter(path[-1] for path in distinct)
-    return tuple(Use(path[-1] if alike[path[-1]] == 1 else ".".join(path), path) for path in distinct)
 
 
 def _dynamic_enums(schema: Json, path: tuple[str | int, ...]) -> Iterator[DynamicEnum]:

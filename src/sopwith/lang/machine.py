@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from sopwith.expr.expression import Expression
-from sopwith.expr.template import Template
 from sopwith.ir.procedure import Edge, Grip, Procedure, Step, StepKind
 from sopwith.ir.tool import ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.region import Region
+
+if TYPE_CHECKING:
+    from sopwith.expr.expression import Expression
+    from sopwith.expr.template import Template
 
 FREE_STEP = "work"
 """The id of the one step of a machine of grip `free`."""
@@ -27,6 +30,13 @@ class Use:
 
     name: str
     path: tuple[str, ...]
+
+
+def named_uses(paths: tuple[tuple[str, ...], ...]) -> tuple[Use, ...]:
+    """Each path once, with the shortest name that no other has."""
+    distinct = tuple(dict.fromkeys(paths))
+    alike = Counter(path[-1] for path in distinct)
+    return tuple(Use(path[-1] if alike[path[-1]] == 1 else ".".join(path), path) for path in distinct)
 
 
 @dataclass(frozen=True, slots=True)

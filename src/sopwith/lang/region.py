@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from sopwith.errors import ExpressionError
-from sopwith.expr.expression import parse
 from sopwith.expr.template import parse_template
 from sopwith.ir.procedure import Grip, Procedure, Step
 from sopwith.ir.value import Json
@@ -152,6 +151,8 @@ def _reads(step: Step) -> Iterator[str]:
 
 
 def _names(key: str, value: Any) -> Iterator[str]:
+    from sopwith.expr.expression import parse  # machines are read also where nothing is parsed
+
     if isinstance(value, dict):
         for name, item in cast("dict[str, Any]", value).items():
             yield from _names(name, item)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -129,5 +128,7 @@ def _profile(fields: Mapping[str, Any], where: str) -> Profile:
 
 @cache
 def _shipped() -> Mapping[str, dict[str, Any]]:
+    import tomllib  # its patterns take long to compile, and are needed once a model is known
+
     file = resources.files("sopwith.models").joinpath("profiles.toml")
     return tomllib.loads(file.read_text(encoding="utf-8"))

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
 from sopwith.ir.procedure import Edge, Example, Procedure
 from sopwith.ir.value import Json, digest
-from sopwith.lang.compile import named_uses
-from sopwith.lang.machine import CompiledEdge, Machine, Node, Use
+from sopwith.lang.machine import CompiledEdge, Machine, Node, Use, named_uses
 from sopwith.lang.region import Region
 from sopwith.models.port import Turn
 from sopwith.models.profile import PLAIN, Shape
@@ -86,11 +84,10 @@ class Book:
         """The system text of a step: role, rules, and the procedure's text in the given shape."""
         if self.all_open:
             return self.open_prefix
-        key = replace(shape, choice="letter")
-        found = self._prefixes.get(key)
+        found = self._prefixes.get(shape)
         if found is None:
-            found = self.file("strict").fill(routine=routine(self.machine, self.language, key)) + "\n"
-            self._prefixes[key] = found
+            found = self.file("strict").fill(routine=routine(self.machine, self.language, shape)) + "\n"
+            self._prefixes[shape] = found
         return found
 
     @cached_property

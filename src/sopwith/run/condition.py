@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sopwith.errors import ExpressionError, Text
-from sopwith.expr.expression import Expression
 from sopwith.run.book import Book
 from sopwith.run.state import State
 from sopwith.run.values import Values, scope
+
+if TYPE_CHECKING:
+    from sopwith.expr.expression import Expression
 
 NOT_A_TRUTH = Text("it gives neither true nor false", "结果既不是 true 也不是 false")
 

@@ -177,12 +177,12 @@ class Driver(Actor):
         self.journal.emit(RunFinished(outcome=Outcome(kind=kind, packet=left)))
 
 
-async def _perform(actor: Actor, decision: Decision) -> None:
-    """Perform one decision for the run, or for one item of a list."""
+def _perform(actor: Actor, decision: Decision) -> Awaitable[None]:
+    """Perform one decision for the run, or for one item of a list; to be awaited at once."""
     repairs = getattr(decision, "repairs", ())
     if repairs:
         actor.emit(ReplyRepaired(repairs=tuple(actor.redact_mixed(repair) for repair in repairs)))
-    await _PERFORM[type(decision)](actor, decision)
+    return _PERFORM[type(decision)](actor, decision)
 
 
 async def _run_items(driver: Driver, decision: RunItems) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from sopwith.errors import ExpressionError
-from sopwith.expr.types import seeds_of
-from sopwith.expr.witness import Seeds, variants
 from sopwith.ir.tool import ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Node
@@ -19,6 +17,9 @@ def made_up(book: Book, node: Node, tool: ToolSpec, name: str, state: State, val
     for a tool without a schema."""
     if tool.output_schema is None:
         return None
+    from sopwith.expr.types import seeds_of  # only a dry run makes values up
+    from sopwith.expr.witness import Seeds, variants
+
     seeds = Seeds() if node.verify is None else seeds_of(node.verify)
     found = variants(tool.output_schema, seeds=seeds)
     fitting = (value for value in found if _passes(book, node, name, value, state, values))

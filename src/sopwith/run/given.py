@@ -11,8 +11,6 @@ from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.schema import together, validator
 from sopwith.ir.value import Json, storable
 from sopwith.lang.document import Document
-from sopwith.lang.read import read
-from sopwith.tools.function import FunctionSource
 from sopwith.tools.port import ToolSource
 
 ProcedureLike = Procedure | Document | Path | str
@@ -36,6 +34,8 @@ def document_of(item: ProcedureLike) -> Document:
         return item
     if isinstance(item, Procedure):
         return Document(item, {}, f"<{item.id}>", "")
+    from sopwith.lang.read import read  # a procedure that is an object needs no YAML
+
     return read(item)
 
 
@@ -43,7 +43,11 @@ def tool_sources(tools: Sequence[ToolLike]) -> list[ToolSource]:
     """The sources among `tools`, and one more for its functions. Raises `UserError` for what is no tool."""
     functions = [cast("Callable[..., Any]", item) for item in tools if not hasattr(item, "specs")]
     sources = [cast("ToolSource", item) for item in tools if hasattr(item, "specs")]
-    return [*sources, FunctionSource(functions)] if functions else sources
+    if not functions:
+        return sources
+    from sopwith.tools.function import FunctionSource  # servers need no signatures
+
+    return [*sources, FunctionSource(functions)]
 
 
 def checked_inputs(procedure: Procedure, given: dict[str, Json]) -> dict[str, Json]:

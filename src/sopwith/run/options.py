@@ -9,8 +9,7 @@ from sopwith.errors import ExpressionError, Text
 from sopwith.ir.event import Purpose
 from sopwith.ir.procedure import Example
 from sopwith.ir.value import Json
-from sopwith.lang.compile import named_uses
-from sopwith.lang.machine import CompiledEdge, Node, Use
+from sopwith.lang.machine import CompiledEdge, Node, Use, named_uses
 from sopwith.lang.numbering import label
 from sopwith.models.port import Action, ModelRequest, Prompt, Turn
 from sopwith.run.asking import after_rejections, readable, resolved_schema, said

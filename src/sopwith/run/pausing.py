@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from sopwith.expr.witness import variants
 from sopwith.ir.event import Event, HumanAsked, RunSuspended, TimeoutPassed
 from sopwith.ir.pause import SignalSent, WaitBegan, WaitEnded
 from sopwith.ir.schema import validator
 from sopwith.ir.value import Json
-from sopwith.lang.check.usable import without_dynamic
+from sopwith.lang.dynamic_enum import without_dynamic
 from sopwith.lang.machine import Node
 from sopwith.run.actor import Actor
 from sopwith.run.decision import BeginWait, Suspend
@@ -36,6 +35,8 @@ async def begin_wait(actor: Actor, decision: BeginWait) -> None:
 def _made_up(actor: Actor, node: Node) -> dict[str, Any]:
     if node.writes is None:
         return {}
+    from sopwith.expr.witness import variants  # only a dry run makes values up
+
     found = variants(_payload_schema(node))
     return {"name": node.writes, **actor.journal.stored(actor.redact(found[0] if found else None))}
 

@@ -12,8 +12,6 @@ from sopwith.ir.diagnostic import Severity
 from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.tool import ToolSpec
 from sopwith.ir.value import digest
-from sopwith.lang.check import check
-from sopwith.lang.compile import compile_procedure
 from sopwith.lang.document import Document
 from sopwith.run.book import Book
 from sopwith.run.budget import hold_to_steps
@@ -55,6 +53,8 @@ class Library:
     async def procedures(self) -> Mapping[str, Procedure]:
         """The procedures by id, checked against the tools. Raises `ProcedureError` with all that is wrong."""
         if self.specs is None:
+            from sopwith.lang.check import check  # a run that is only gone on with needs none of the rules
+
             specs = dict(await self._catalogue.specs())
             library = {document.procedure.id: document.procedure for document in self._documents}
             problems = [d for document in self._documents for d in check(document, specs, library)]
@@ -111,10 +111,14 @@ class Library:
         key = (procedure.id, grip)
         if key not in self._books:
             if grip is Grip.GUIDE and procedure.grip is not grip:
+                from sopwith.lang.check import check  # few runs are held by another grip
+
                 held = document_at(procedure, grip)
                 errors = [d for d in check(held, self.specs, self._checked) if d.severity is Severity.ERROR]
                 if errors:
                     raise ProcedureError(_BROKEN, _BROKEN_HINT, errors)
+            from sopwith.lang.compile import compile_procedure  # it needs CEL, which takes long to import
+
             self._books[key] = Book(compile_procedure(procedure, self.specs or {}, grip))
         return self._books[key]
 

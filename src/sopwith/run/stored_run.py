@@ -11,7 +11,6 @@ from sopwith.ir.event import Event, RunStarted
 from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.tool import ToolSpec
 from sopwith.ir.value import Json
-from sopwith.lang.compile import compile_procedure
 from sopwith.log.port import Log
 from sopwith.run.book import Book
 from sopwith.run.decision import VERSION as DECISIONS
@@ -86,6 +85,8 @@ async def read_state(log: Log, run: str) -> tuple[list[Event], State]:
 
 async def pinned_book(log: Log, started: RunStarted) -> Book:
     """The book of the procedure and tools that a run was started with."""
+    from sopwith.lang.compile import compile_procedure  # it needs CEL, which takes long to import
+
     procedure = Procedure.from_data(json.loads(await log.blob(started.procedure)))
     specs = [ToolSpec.model_validate(item) for item in json.loads(await log.blob(started.tools))]
     held = None if started.grip is None else Grip(started.grip)

@@ -10,8 +10,8 @@ from sopwith.ir.procedure import Step
 from sopwith.ir.schema import validator
 from sopwith.ir.value import Json
 from sopwith.lang.check.subject import Subject, close
-from sopwith.lang.check.usable import without_dynamic
 from sopwith.lang.compile import parameters
+from sopwith.lang.dynamic_enum import without_dynamic
 
 
 def problems(subject: Subject) -> Iterator[Diagnostic]:

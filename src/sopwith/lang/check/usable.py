@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import cast
 
 from sopwith.errors import UserError
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.schema import validator
 from sopwith.ir.value import Json
 from sopwith.lang.document import Path
+from sopwith.lang.dynamic_enum import without_dynamic
 
 _Schema = dict[str, Json]
 
@@ -51,21 +52,3 @@ def without(procedure: Procedure, paths: Mapping[Path, object]) -> Procedure:
     }
     output: _Schema | None = {} if ("output",) in paths else procedure.output
     return procedure.model_copy(update={"inputs": inputs, "steps": steps, "output": output})
-
-
-def without_dynamic(schema: Json) -> Json:
-    """`schema` without the `enum`s that are expressions; itself where it has none."""
-    if isinstance(schema, list):
-        items = cast("list[Any]", schema)
-        changed = [without_dynamic(item) for item in items]
-        return items if all(new is old for new, old in zip(changed, items, strict=True)) else changed
-    if not isinstance(schema, dict):
-        return schema
-    fields = cast("dict[str, Any]", schema)
-    kept = {
-        key: without_dynamic(item)
-        for key, item in fields.items()
-        if not (key == "enum" and isinstance(item, str) and "${" in item)
-    }
-    same = len(kept) == len(fields) and all(kept[key] is item for key, item in fields.items())
-    return fields if same else kept
