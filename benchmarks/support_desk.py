@@ -121,24 +121,30 @@ def desk_tools() -> ModuleType:
 async def handle(model: Model, grip: str, cases: Sequence[dict[str, Any]], folder: Path) -> list[Handled]:
     """All `cases` at one grip, over a new desk and a new log."""
     desk = folder / f"{grip}.sqlite3"
-    engine = Engine(
+    engine = desk_engine(model, desk)
+    handled: list[Handled] = []
+    async with engine:
+        for ticket in cases:
+            handled.append(await handle_one(engine, grip, ticket, desk))
+            _tell(handled[-1], ticket)
+    return handled
+
+
+def desk_engine(model: Model, desk: Path, calls: int = MODEL_CALLS) -> Engine:
+    """The procedure over a new desk, with its log beside it; a ticket may ask the model so often."""
+    return Engine(
         PROCEDURE,
         tools=desk_tools().tools(desk),
         model=model,
         policy=Policy.read(POLICY),
         screen=Screen.read(POLICY),
-        log=SqliteLog(folder / f"{grip}.db"),
-        budget=Budget(model_calls=MODEL_CALLS),
+        log=SqliteLog(desk.with_suffix(".db")),
+        budget=Budget(model_calls=calls),
     )
-    handled: list[Handled] = []
-    async with engine:
-        for ticket in cases:
-            handled.append(await _one(engine, grip, ticket, desk))
-            _tell(handled[-1], ticket)
-    return handled
 
 
-async def _one(engine: Engine, grip: str, ticket: Mapping[str, Any], desk: Path) -> Handled:
+async def handle_one(engine: Engine, grip: str, ticket: Mapping[str, Any], desk: Path) -> Handled:
+    """One ticket at one grip, and what became of it on its desk."""
     before, began = last_row(desk), time.perf_counter()
     run = await engine.run(ticket["text"], principal="customer", grip=None if grip == "strict" else grip)
     seconds = time.perf_counter() - began
