@@ -71,7 +71,7 @@ def test_fixes_are_written_told_and_checked_again(sopwith: Command) -> None:
     file.write_text(small().replace("escalate", "escalatee").replace("start: a", "start: a\ntags: [x]"))
     ran = sopwith("check", "p.yaml", "--fix")
     assert ran.code == ExitCode.OK
-    assert "fixed: error[SW112] p.yaml:" in ran.err
+    assert "'escalatee' → 'escalate' in steps.z.end" in ran.err
     assert "    end: escalate\n" in file.read_text() and "# politely" in file.read_text()
     again = sopwith("check", "p.yaml", "--fix")
     assert (again.code, again.out, "fixed" in again.err) == (ExitCode.OK, "", False)

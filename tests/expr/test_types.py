@@ -86,7 +86,7 @@ def test_nothing_is_wrong_with(source: str) -> None:
         ("leave['dyas']", 7, "there is no field 'dyas'", "Did you mean days?"),
         ("hits.map(h, h.ids)", 15, "there is no field 'ids'", "Did you mean id?"),
         ("text.lowerascii()", 6, "there is no function 'lowerascii'",
-         "Did you mean lowerAscii or upperAscii?"),
+         "Did you mean lowerAscii?"),
         ("text.foo.bar", 5, "'foo' is read from a value of kind string, which has no fields", ""),
         ("text + 1", 6, "'+' does not take string, int", ""),
         ("leave.count == '3'", 13, "int is compared with string: they are never equal", ""),

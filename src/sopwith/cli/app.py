@@ -166,9 +166,9 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def sopwith_(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version. 显示版本", callback=_version, is_eager=True)
     ] = False,
-    lang: Annotated[str, typer.Option("--lang", help="en or zh: the language of messages.")] = "",
+    lang: Annotated[str, typer.Option("--lang", help="en or zh: the language of messages. 消息语言")] = "",
 ) -> None:
     """Make any language model execute an enterprise's procedures exactly.
 

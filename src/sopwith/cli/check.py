@@ -46,7 +46,11 @@ _NO_TOOLS = Text(
     "{}: no tools are connected (no tools.py or .mcp.json beside it): tools and arguments were not checked",
     "{}：没有连接工具（旁边没有 tools.py 或 .mcp.json），未检查工具与参数",
 )
-_FIXED = Text("fixed: {}", "已修复：{}")
+_FIXED = Text("fixed: {} {}", "已修复：{} {}")
+_REWRITTEN = Text(
+    "{}: one of the fixes needs more than a line, so the file is written anew, as by sopwith fmt",
+    "{}：有的修复不止改动一行，因此整个文件改写为规范格式（同 sopwith fmt）",
+)
 _NOT_YAML = Text(
     "{}: only YAML can be fixed (`sopwith fmt` does not write this form)", "{}：只能修复 YAML 格式的文件"
 )
@@ -155,6 +159,7 @@ class _Checking:
     count: int = 0
     _policies: set[Path] = field(default_factory=set[Path])
     _applied: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    _changes: list[Text] = field(default_factory=list[Text])
     _differences: list[str] = field(default_factory=list[str])
 
     async def file(self, file: Path) -> list[Diagnostic]:
@@ -172,7 +177,9 @@ class _Checking:
         """What was fixed, for `--json`."""
         if not self.fixes:
             return {}
-        told: dict[str, object] = {"fixed": [d.to_json(self.shown.language) for d in self._applied]}
+        applied = zip(self._applied, self._changes, strict=True)
+        each = [{**d.to_json(self.shown.language), "change": self.shown.text(said)} for d, said in applied]
+        told: dict[str, object] = {"fixed": each}
         return {**told, "diff": "".join(self._differences)} if self.only_shows else told
 
     def _procedure(
@@ -204,9 +211,11 @@ class _Checking:
                 self.shown.out(self._differences[-1].rstrip("\n"))
         elif fixed.applied:
             replace(file, fixed.text)
-        for one in fixed.applied:
-            line = one.render(self.shown.language).split("\n")[0]
-            self.shown.say(self.shown.text(_FIXED).format(line))
+        for one, change in zip(fixed.applied, fixed.changes, strict=True):
+            self._changes.append(change)
+            self.shown.say(self.shown.text(_FIXED).format(one.place, self.shown.text(change)))
+        if fixed.rewritten:
+            self.shown.say(self.shown.text(_REWRITTEN).format(file))
         with suppress(ProcedureError):
             self.documents.append(read_yaml(fixed.text, str(file)))
         return list(fixed.left)

@@ -100,6 +100,26 @@ _STUBBED = Text("made up, not called (dry run)", "虚构的结果，未调用（
 _OVERRULED = Text("overruled: {}", "已覆盖模型的取值：{}")
 _PAST = Text("had passed already", "早已过去")
 _GRAPH = Text("the whole graph", "整个流程图")
+_KNOWN: Mapping[str, Text] = {
+    "always": Text("always", "直接"),
+    "when": Text("when", "条件"),
+    "judge": Text("judge", "判断"),
+    "otherwise": Text("otherwise", "其他情况"),
+    "error": Text("error", "出错"),
+    "bound": Text("bound", "绑定"),
+    "model": Text("model", "模型"),
+    "allow": Text("allow", "允许"),
+    "deny": Text("deny", "拒绝"),
+    "ask": Text("ask", "需审批"),
+    "driver": Text("driver", "执行进程"),
+    "time": Text("time", "到时"),
+    "event": Text("event", "事件"),
+    "timeout": Text("timeout", "超时"),
+    "dry": Text("dry run", "试运行"),
+    "approval": Text("approval", "审批"),
+    "answer": Text("answer", "回答"),
+}
+"""Words of events that are names in the log, as people read them."""
 _TOKENS = Text("{} read, {} cached, {} written, {} ms", "读入 {}，缓存 {}，生成 {}，{} 毫秒")
 
 
@@ -147,6 +167,10 @@ def _value(value: Json, size: int | None) -> str:
     return f"{as_text(value)}" if size is None else f"({size}) {as_text(value)}"
 
 
+def _word(word: str, language: str) -> str:
+    return _KNOWN[word].in_(language) if word in _KNOWN else word
+
+
 def _replied(body: ModelReplied, language: str) -> _Said:
     used = body.usage
     sure = "" if body.confidence is None else f"  ({body.confidence:.2f})"
@@ -164,12 +188,12 @@ def _refused(body: ReplyRejected, language: str) -> _Said:
 
 def _proposed(body: CallProposed, language: str) -> _Said:
     more = f"  · {_OVERRULED.in_(language).format(as_text(body.overruled))}" if body.overruled else ""
-    return "call", f"{body.tool} {as_text(body.arguments)}  ({body.by}){more}"
+    return "call", f"{body.tool} {as_text(body.arguments)}  ({_word(body.by, language)}){more}"
 
 
 def _judged(body: CallJudged, language: str) -> _Said:
     void = f"  · {VOID[body.void].in_(language)}" if body.void else ""
-    return "judged", f"{body.verdict}, {body.rule}{void}"
+    return "judged", f"{_word(body.verdict, language)}, {body.rule}{void}"
 
 
 def _started(body: CallStarted, language: str) -> _Said:
@@ -196,7 +220,7 @@ def _checked(body: CheckRan, language: str) -> _Said:
 
 
 def _asked(body: HumanAsked, language: str) -> _Said:
-    return "asked", f"{body.what}: {body.question}"
+    return "asked", f"{_word(body.what, language)}: {body.question}"
 
 
 def _answered(body: HumanAnswered, language: str) -> _Said:
@@ -205,7 +229,7 @@ def _answered(body: HumanAnswered, language: str) -> _Said:
 
 
 def _resumed(body: RunResumed, language: str) -> _Said:
-    return "resumed", body.by
+    return "resumed", _word(body.by, language)
 
 
 def _reconciled(body: CallReconciled, language: str) -> _Said:
@@ -240,7 +264,7 @@ def _failed(body: StepFailed, language: str) -> _Said:
 
 def _next(body: EdgeTaken, language: str) -> _Said:
     sure = "" if body.confidence is None else f" ({body.confidence:.2f})"
-    return "next", f"{body.to}  · {body.by}{': ' + body.label if body.label else ''}{sure}"
+    return "next", f"{body.to}  · {_word(body.by, language)}{': ' + body.label if body.label else ''}{sure}"
 
 
 def _began(body: ItemsBegan, language: str) -> _Said:
@@ -274,7 +298,7 @@ def _waits(body: WaitBegan, language: str) -> _Said:
 def _waited(body: WaitEnded, language: str) -> _Said:
     value = "" if body.name is None else f": {body.name} = {_value(body.value, body.size)}"
     who = "" if body.who is None else f"  ({body.who})"
-    return "waited", f"{body.by}{value}{who}"
+    return "waited", f"{_word(body.by, language)}{value}{who}"
 
 
 def _advised(body: GuidanceGiven, language: str) -> _Said:

@@ -67,7 +67,9 @@ def doctor(
     write: Annotated[
         bool, typer.Option("--write", help="Write its profile into sopwith.toml. 写入配置")
     ] = False,
-    no_servers: Annotated[bool, typer.Option("--no-servers", help="Do not start the MCP servers.")] = False,
+    no_servers: Annotated[
+        bool, typer.Option("--no-servers", help="Do not start the MCP servers. 不启动 MCP 服务器")
+    ] = False,
     as_json: AsJson = False,
     lang: Lang = "",
 ) -> int:

@@ -31,9 +31,9 @@ def fmt(
     context: typer.Context,
     files: Annotated[list[Path], typer.Argument(metavar="FILES…", help="YAML files; - is stdin. 流程文件")],
     check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; exit 3 if something would.")
+        bool, typer.Option("--check", help="Change nothing; exit 3 if something would. 只检查")
     ] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="Change nothing; show what would.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Change nothing; show what would. 只显示改动")] = False,
     lang: Lang = "",
 ) -> int:
     """Write procedures in canonical YAML. Comments stay, the meaning stays.

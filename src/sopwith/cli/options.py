@@ -29,18 +29,20 @@ ModelSpec = Annotated[
     typer.Option(
         "--model",
         metavar="SPEC",
-        help="local, local:FILE.gguf, openai:NAME, anthropic:NAME, scripted:FILE.jsonl",
+        help="local, local:FILE.gguf, openai:NAME, anthropic:NAME, scripted:FILE.jsonl. 模型",
     ),
 ]
 RequestText = Annotated[str | None, typer.Option("--request", metavar="TEXT", help="What is asked for. 请求")]
 RequestFile = Annotated[
-    str | None, typer.Option("--request-file", metavar="FILE|-", help="The request from a file, or stdin.")
+    str | None,
+    typer.Option("--request-file", metavar="FILE|-", help="The request from a file, or stdin. 请求文件"),
 ]
 Inputs = Annotated[
     list[str] | None, typer.Option("--inputs", metavar="NAME=VALUE", help="An input that is passed. 输入")
 ]
 InputsFile = Annotated[
-    Path | None, typer.Option("--inputs-file", metavar="FILE.json", help="Inputs as one JSON object.")
+    Path | None,
+    typer.Option("--inputs-file", metavar="FILE.json", help="Inputs as one JSON object. 输入文件"),
 ]
 PrincipalId = Annotated[str | None, typer.Option("--principal", metavar="ID", help="Who it is for. 主体")]
 Roles = Annotated[list[str] | None, typer.Option("--role", metavar="ROLE", help="A role of theirs. 角色")]
@@ -49,19 +51,22 @@ Allowed = Annotated[
     typer.Option("--allow", metavar="TOOL", help="Allow its writes, unless a rule says otherwise. 允许写"),
 ]
 TokenLimit = Annotated[
-    int | None, typer.Option("--budget-tokens", min=0, metavar="N", help="Tokens, at most. 上限")
+    int | None, typer.Option("--budget-tokens", min=0, metavar="N", help="Tokens, at most. token 上限")
 ]
 MoneyLimit = Annotated[
-    float | None, typer.Option("--budget-money", min=0, metavar="USD", help="US dollars, at most.")
+    float | None, typer.Option("--budget-money", min=0, metavar="USD", help="US dollars, at most. 费用上限")
 ]
 ModelLimit = Annotated[
-    int | None, typer.Option("--budget-model-calls", min=0, metavar="N", help="Model calls, at most.")
+    int | None,
+    typer.Option("--budget-model-calls", min=0, metavar="N", help="Model calls, at most. 模型调用上限"),
 ]
 ToolLimit = Annotated[
-    int | None, typer.Option("--budget-tool-calls", min=0, metavar="N", help="Tool calls, at most.")
+    int | None,
+    typer.Option("--budget-tool-calls", min=0, metavar="N", help="Tool calls, at most. 工具调用上限"),
 ]
 TimeLimit = Annotated[
-    float | None, typer.Option("--budget-seconds", min=0, metavar="S", help="Seconds, at most.")
+    float | None,
+    typer.Option("--budget-seconds", min=0, metavar="S", help="Seconds, at most. 时间上限（秒）"),
 ]
 Answers = Annotated[
     list[str] | None, typer.Option("--answer", metavar="JSON|TEXT", help="The answer to what it asks. 回答")

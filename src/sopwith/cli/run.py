@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,9 @@ from typing import Any
 import typer
 from pydantic import ValidationError
 
-from sopwith.cli.answer import read_answer
 from sopwith.cli.connection import Connection, guards_of, open_for
 from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.inputs import read_inputs, ways_to_give
 from sopwith.cli.options import (
     Allowed,
     Answers,
@@ -49,14 +48,13 @@ from sopwith.cli.options import (
     Tools,
     new_verb,
 )  # fmt: skip
-from sopwith.cli.pairs import split_pairs
 from sopwith.cli.project import Options, Project, find_project, remember
 from sopwith.cli.session import Session
 from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import terminal
 from sopwith.errors import Text, UserError
 from sopwith.ir.event import Principal
-from sopwith.ir.procedure import Grip, Procedure
+from sopwith.ir.procedure import Grip
 from sopwith.ir.pydantic_problem import told
 from sopwith.ir.usage import Budget, exact
 from sopwith.ir.value import Json
@@ -120,9 +118,14 @@ def run(
     options = Options(model, data, tools or None, mcp, policy, prices, principal, role or None, budget)
     project = find_project(procedure, options, allow or ())
     document = read(project.procedure, str(procedure))
-    passed = _inputs(document.procedure, inputs or (), inputs_file)
+    passed = read_inputs(document.procedure, inputs or (), inputs_file)
     asked = Asked(
-        request=_request(request, request_file, reader_of_request(document.procedure, passed)),
+        request=_request(
+            request,
+            request_file,
+            reader_of_request(document.procedure, passed),
+            ways_to_give(document.procedure, passed),
+        ),
         inputs=passed,
         grip=None if grip is None else Grip(grip),
         dry_run=dry_run,
@@ -173,7 +176,7 @@ def unusual(data: Path) -> Path | None:
     return None if load_settings(Path.cwd()).data.absolute() == data.absolute() else data
 
 
-def _request(text: str | None, file: str | None, reader: Place | None) -> str:
+def _request(text: str | None, file: str | None, reader: Place | None, inputs: Text) -> str:
     """The request. Only a procedure in which somebody reads it (at `reader`) demands one."""
     if text is not None and file is not None:
         raise UserError(
@@ -191,7 +194,8 @@ def _request(text: str | None, file: str | None, reader: Place | None) -> str:
                 f"{where} 要读取请求，但没有给出 --request",
             ),
             Text(
-                'for example: --request "…", or --request-file -', '例如：--request "…"，或 --request-file -'
+                'for example: --request "…", or --request-file -' + (inputs.en and f"; or {inputs.en}"),
+                '例如：--request "…"，或 --request-file -' + (inputs.zh and f"；或 {inputs.zh}"),
             ),
         )
     return sys.stdin.read() if file == STDIN else _text(Path(file))
@@ -210,22 +214,3 @@ def _budget(**limits: Any) -> Budget:
         option = f"--budget-{str(first['loc'][0]).replace('_', '-')}"
         (en, zh), hint = told(first)
         raise UserError(Text(f"{option}: {en}", f"{option}：{zh}"), hint) from None
-
-
-def _inputs(procedure: Procedure, pairs: Sequence[str], file: Path | None) -> dict[str, Json]:
-    """Inputs from a file and from pairs; the text of a pair is read by the schema of its input."""
-    found = _inputs_file(file) if file is not None else {}
-    for name, text in split_pairs(pairs).items():
-        known = procedure.inputs.get(name)
-        found[name] = read_answer(text, known.schema_) if known is not None else text
-    return found
-
-
-def _inputs_file(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(_text(file))
-    except ValueError as error:
-        raise UserError(Text(f"{file} is not JSON: {error}", f"{file} 不是 JSON：{error}")) from error
-    if not isinstance(found, dict):
-        raise UserError(Text(f"{file} is not a JSON object", f"{file} 不是 JSON 对象"))
-    return found  # type: ignore[return-value]

@@ -38,7 +38,9 @@ _NONE = Text("no runs yet", "还没有运行")
 @verb.command()
 def runs(
     context: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many, the latest first.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, help="At most so many, the latest first. 最多列出几个")
+    ] = 20,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on watching them, until Ctrl-C. 持续显示，直到 Ctrl-C")
     ] = False,

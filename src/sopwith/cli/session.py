@@ -235,7 +235,7 @@ class Session:
             self.terminal.say("\n" + text.format(run.state.taken_by, run.id, self._data_option()))
             return
         if run.question is None:
-            for line in how_to_go_on(run, self._data_option()):
+            for line in how_to_go_on(run, self._data_option(), self.machines):
                 self.terminal.say(line)
             return
         asked, waits = question(run.events), waiting_of(run.events)

@@ -48,7 +48,8 @@ _NO_MODEL = Text("the step '{}' calls no model", "步骤“{}”不调用模型"
 _NO_INPUTS = Text("no input is extracted by a model", "没有需要模型提取的输入")
 
 OutputFile = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="With --svg or --text: into FILE.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="With --svg or --text: into FILE. 写入文件"),
 ]
 OfRun = Annotated[
     str | None, typer.Option("--run", metavar="RUN", help="The procedure of RUN, and its path. 运行的路径")
@@ -63,22 +64,22 @@ def show(
     ] = None,
     prompt: Annotated[
         str | None,
-        typer.Option("--prompt", metavar="STEP", help="What a model would see at STEP, or for `inputs`."),
+        typer.Option("--prompt", metavar="STEP", help="What a model sees at STEP, or for `inputs`. 提示词"),
     ] = None,
     request: Annotated[
-        str | None, typer.Option("--request", metavar="TEXT", help="With --prompt: the request.")
+        str | None, typer.Option("--request", metavar="TEXT", help="With --prompt: the request. 请求")
     ] = None,
     given: Annotated[
         list[str] | None,
-        typer.Option("--given", metavar="NAME=VALUE", help="With --prompt: a value, as JSON or text."),
+        typer.Option("--given", metavar="NAME=VALUE", help="With --prompt: a value, as JSON or text. 取值"),
     ] = None,
     grip: HeldGrip = None,
     all_prompts: Annotated[
-        bool, typer.Option("--prompts", help="List the prompt files with their hashes.")
+        bool, typer.Option("--prompts", help="The prompt files and their hashes. 提示词文件")
     ] = False,
-    mermaid: Annotated[bool, typer.Option("--mermaid", help="As a flowchart.")] = False,
-    yaml: Annotated[bool, typer.Option("--yaml", help="As canonical YAML.")] = False,
-    routine: Annotated[bool, typer.Option("--routine", help="As Routine text.")] = False,
+    mermaid: Annotated[bool, typer.Option("--mermaid", help="As a flowchart. 流程图")] = False,
+    yaml: Annotated[bool, typer.Option("--yaml", help="As canonical YAML. 规范 YAML")] = False,
+    routine: Annotated[bool, typer.Option("--routine", help="As Routine text. Routine 文本")] = False,
     text: Annotated[
         bool, typer.Option("--text", help="Its graph, drawn in the terminal. 文字流程图")
     ] = False,

@@ -71,10 +71,12 @@ def trace(
     context: typer.Context,
     run: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN]", help="The id of the run, or its beginning; by default the latest."),
+        typer.Argument(
+            metavar="[RUN]", help="The run, or its beginning; else the latest. 运行编号，默认最近一次"
+        ),
     ] = None,
     prompts: Annotated[
-        bool, typer.Option("--prompts", help="Print each prompt as it was sent, and its reply.")
+        bool, typer.Option("--prompts", help="Each prompt as it was sent, and its reply. 显示提示词与回复")
     ] = False,
     data: Data = None,
     as_json: AsJson = False,

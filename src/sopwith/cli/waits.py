@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 
 from sopwith.cli.runs import local_time
 from sopwith.errors import Text
+from sopwith.expr.witness import witness
+from sopwith.ir.schema_words import in_words
 from sopwith.ir.value import Json
+from sopwith.lang.machine import Machine
 from sopwith.lang.moment import write_time
 from sopwith.run.operator import TAKEN_FROM
+from sopwith.run.pausing import payload_schema
 from sopwith.run.run import Run
 
 _TIME = Text(
@@ -16,9 +21,10 @@ _TIME = Text(
     "运行等待至 {}；届时：sopwith resume {}{} 或 sopwith wake{}",
 )
 _EVENT = Text(
-    "the run waits for the event '{0}': sopwith signal {1} {0} --payload …{2}",
-    "运行在等待事件“{0}”：sopwith signal {1} {0} --payload …{2}",
+    "the run waits for the event '{0}': sopwith signal {1} {0} --payload {3}{2}",
+    "运行在等待事件“{0}”：sopwith signal {1} {0} --payload {3}{2}",
 )
+_BRINGS = Text("it brings {}", "它带来的数据：{}")
 _UNTIL = Text("until {} at the latest", "最迟到 {}")
 _CHILD = Text("run {} waits for run {} ({})", "运行 {} 在等待运行 {}（{}）")
 _ENDED = Text(
@@ -50,8 +56,9 @@ def chain(run: Run) -> Iterator[Text]:
         run = child
 
 
-def how_to_go_on(run: Run, data: str) -> Iterator[Text]:
-    """What a run waits for that is no person, and what to do then; `data` is the option of the data folder."""
+def how_to_go_on(run: Run, data: str, machines: Sequence[Machine] = ()) -> Iterator[Text]:
+    """What a run waits for that is no person, and what to do then; `data` is the option of the data folder. What an
+    event must bring is known where the run's machine is among the `machines`."""
     state = run.state
     if state.outcome is not None and state.outcome.kind in TAKEN_FROM:
         yield _said(_ENDED, state.status, run.id, data)
@@ -64,7 +71,12 @@ def how_to_go_on(run: Run, data: str) -> Iterator[Text]:
         if paused.until is not None:
             yield _said(_TIME, local_time(paused.until), run.id, data, data)
         if paused.event is not None:
-            yield _said(_EVENT, paused.event, run.id, data)
+            schema = _payload(machines, state.procedure_id, cursor.step)
+            like = "…" if schema is None else f"'{json.dumps(witness(schema), ensure_ascii=False)}'"
+            yield _said(_EVENT, paused.event, run.id, data, like)
+            if schema is not None:
+                wanted = in_words(schema)
+                yield Text(_BRINGS.en.format(wanted.en), _BRINGS.zh.format(wanted.zh))
         if paused.deadline is not None:
             yield _said(_UNTIL, local_time(paused.deadline))
 
@@ -84,6 +96,13 @@ def waits_json(run: Run) -> dict[str, Json] | None:
         child = run.waits_for
         found |= {"runs": list(state.children), "for": None if child is None else waits_json(child)}
     return found
+
+
+def _payload(machines: Sequence[Machine], procedure: str, step: str) -> dict[str, Json] | None:
+    """The schema of what the event of a step brings; None where nothing is said about it."""
+    machine = next((one for one in machines if one.procedure.id == procedure), None)
+    node = None if machine is None else machine.nodes.get(step)
+    return None if node is None or node.returns is None else payload_schema(node)
 
 
 def _said(text: Text, *what: str) -> Text:

@@ -37,7 +37,7 @@ _LOGIC = frozenset({"_&&_", "_||_"})
 _EQUALITY = frozenset({"_==_", "_!=_"})
 _SURE = (Name, Select)
 _NUMERIC = frozenset({"int", "uint", "double"})
-_NEAR, _CLEARLY = 0.7, 0.1
+_NEAR, _CLEARLY = 0.6, 0.1
 _TYPES = TYPE_NAMES - {"timestamp", "duration", "dyn"}
 """The names of types that are values too: `type(x) == int`."""
 
@@ -54,17 +54,23 @@ class TypeProblem:
     """The word that is wrong, and the only one that can have been meant."""
 
 
+def near(word: str, known: Iterable[str]) -> list[str]:
+    """What may have been meant by `word`, the nearest first: at most three, and one where no other is about as near."""
+    found = get_close_matches(word, list(known), n=3, cutoff=_NEAR)
+    likeness = [SequenceMatcher(None, one, word).ratio() for one in found]
+    return found[:1] if len(found) > 1 and likeness[0] - likeness[1] >= _CLEARLY else found
+
+
 def sole(word: str, known: Iterable[str]) -> str | None:
-    """What was meant by `word`: the one that is near it, where no other is about as near."""
-    near = get_close_matches(word, list(known), n=2, cutoff=_NEAR)
-    likeness = [SequenceMatcher(None, one, word).ratio() for one in near]
-    return near[0] if near and (len(near) == 1 or likeness[0] - likeness[1] >= _CLEARLY) else None
+    """What alone can have been meant by `word`: what is suggested where nothing else is."""
+    found = near(word, known)
+    return found[0] if len(found) == 1 else None
 
 
 def close(word: str, known: Iterable[str]) -> Text:
     """ "Did you mean …", or the first few that exist."""
     names = list(known)
-    if found := get_close_matches(word, names, n=3, cutoff=0.6):
+    if found := near(word, names):
         return Text(f"Did you mean {' or '.join(found)}?", f"是否想写 {' 或 '.join(found)}？")
     if not names:
         return NO_HINT

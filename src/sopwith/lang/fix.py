@@ -1,23 +1,26 @@
 """The problems with exactly one remedy, remedied in the text: comments stay, and nothing else changes its meaning.
 
-A fix is a few edits of the YAML form. They are applied to the tree of the text, which is written out (in canonical
-form, once it can be read), read again and checked again. What would bring a new error, or lose a comment, is not
-applied.
+A fix is a few edits of the YAML form. They are made in the lines where they belong, and nothing else of the text
+changes; where that is not possible the whole text is written anew, in canonical form. It is read again and checked
+again: what would bring a new error, or lose a comment, is not applied.
 """
 
 from __future__ import annotations
 
+import copy
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sopwith.errors import ProcedureError, SopwithError
+from sopwith.errors import ProcedureError, SopwithError, Text
 from sopwith.ir.diagnostic import Diagnostic, Edit, Severity
 from sopwith.ir.value import Json
 from sopwith.lang.check import check
 from sopwith.lang.comments import Comments, read_comments
 from sopwith.lang.document import Document, Path
+from sopwith.lang.edit import edit_words, edited
 from sopwith.lang.layout import lay_out
 from sopwith.lang.problem import Problems
 from sopwith.lang.tree import read_tree
@@ -35,11 +38,16 @@ _HIDES = frozenset({"SW202"})
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A text after its fixes (the same text where there were none), what was fixed, and what is left to be told."""
+    """A text after its fixes (the same text where there were none), what was fixed, and what is left to be told.
+
+    `changes` say in words what each of the `applied` fixes did; `rewritten`: the whole text was written anew.
+    """
 
     text: str
     applied: tuple[Diagnostic, ...]
     left: tuple[Diagnostic, ...]
+    changes: tuple[Text, ...] = ()
+    rewritten: bool = False
 
 
 def fix(text: str, file: str = "<text>", checked: Check = check) -> Fixed:
@@ -48,6 +56,8 @@ def fix(text: str, file: str = "<text>", checked: Check = check) -> Fixed:
     Pure; fixing the result again changes nothing.
     """
     applied: list[Diagnostic] = []
+    changes: list[Text] = []
+    rewritten = False
     refused: set[tuple[str, tuple[Edit, ...]]] = set()
     found = _problems(text, file, checked)
     for _ in range(MOST_ROUNDS):
@@ -56,14 +66,23 @@ def fix(text: str, file: str = "<text>", checked: Check = check) -> Fixed:
             break
         for group in (chosen, *([one] for one in chosen if len(chosen) > 1)):
             changed = _applied(text, file, [edit for one in group for edit in one.fix])
-            after = None if changed is None else _problems(changed, file, checked)
+            after = None if changed is None else _problems(changed.text, file, checked)
             if changed is not None and after is not None and _is_better(found, after, group):
-                text, found = changed, after
+                changes += (_said(text, file, one) for one in group)
+                rewritten = rewritten or changed.rewritten
+                text, found = changed.text, after
                 applied += group
                 break
             if len(group) == 1:
                 refused.add((group[0].code, group[0].fix))
-    return Fixed(text, tuple(applied), tuple(found))
+    return Fixed(text, tuple(applied), tuple(found), tuple(changes), rewritten)
+
+
+def _said(text: str, file: str, diagnostic: Diagnostic) -> Text:
+    """What the fix of `diagnostic` does to `text`."""
+    value = read_tree(_plain(text), Problems(file)).value
+    each = [edit_words(value, edit) for edit in diagnostic.fix]
+    return Text(", ".join(one.en for one in each), "，".join(one.zh for one in each))
 
 
 def _problems(text: str, file: str, checked: Check) -> list[Diagnostic]:
@@ -112,9 +131,21 @@ def _unread(diagnostics: list[Diagnostic]) -> bool:
     return any(diagnostic.code.startswith("SW1") for diagnostic in diagnostics)
 
 
-def _applied(text: str, file: str, edits: list[Edit]) -> str | None:
-    """`text` after `edits`, in canonical form; None where that would lose something or cannot be read."""
-    plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+def _plain(text: str) -> str:
+    """`text` as it is read: without a byte order mark, and with one kind of line ends."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    text: str
+    rewritten: bool
+
+
+def _applied(text: str, file: str, edits: list[Edit]) -> _Changed | None:
+    """`text` after `edits`: in its own lines, else in canonical form; None where that would lose something or cannot be
+    read."""
+    plain = _plain(text)
     problems = Problems(file)
     tree = read_tree(plain, problems)
     if not tree.complete or any(d.code != _QUOTED for d in problems.diagnostics()):
@@ -124,15 +155,31 @@ def _applied(text: str, file: str, edits: list[Edit]) -> str | None:
     value = tree.value
     if not isinstance(value, dict):
         return None
-    whole = cast("dict[str, Json]", value)
+    in_lines = edited(plain, tree, edits)
+    whole = copy.deepcopy(cast("dict[str, Json]", value))
     try:
         for edit in edits:
             comments = _edit(whole, edit, comments)
+        if in_lines is not None and _holds(in_lines, file, whole, every):
+            return _Changed(_like(in_lines, text), rewritten=False)
         changed = _canonical(lay_out(whole, comments), file)
     except (SopwithError, LookupError):
         return None
     written = read_tree(changed, Problems(file))
-    return changed if read_comments(changed, written).all() == every else None
+    return _Changed(changed, rewritten=True) if read_comments(changed, written).all() == every else None
+
+
+def _holds(text: str, file: str, value: dict[str, Json], comments: list[str]) -> bool:
+    """Whether `text` says exactly `value`, in this order, with these comments."""
+    tree = read_tree(text, Problems(file))
+    same = tree.complete and json.dumps(tree.value) == json.dumps(value)
+    return same and read_comments(text, tree).all() == comments
+
+
+def _like(text: str, before: str) -> str:
+    """`text` with the byte order mark and the line ends that stood `before`."""
+    mark = "\ufeff" if before.startswith("\ufeff") else ""
+    return mark + (text.replace("\n", "\r\n") if "\r\n" in before else text)
 
 
 def _canonical(text: str, file: str) -> str:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, cast
 
 from sopwith.errors import NO_HINT, Text
 from sopwith.expr.expression import RESERVED, TYPE_NAMES
-from sopwith.expr.infer import sole
+from sopwith.expr.infer import near, sole
 from sopwith.expr.syntax import NAMESPACES
 from sopwith.ir.diagnostic import Edit, Place
 from sopwith.ir.duration import read_duration
@@ -339,26 +338,30 @@ def unknown_field(
         f"unknown field '{key}'" + (f" in {where}" if where else ""),
         (f"{where} 中" if where else "") + f"未知的字段“{key}”",
     )
-    meant = known_as.get(key) or known_as.get(key.lower()) or _close(key, tuple(table))
+    found = near(key.lower(), table)
+    said = known_as.get(key) or known_as.get(key.lower())
+    meant = said or (found[0] if found else None)
     kind = table.get(meant) if meant else None
+    close = suggestion(key, tuple(name for name, one in table.items() if not isinstance(one, Refused)))
     if isinstance(kind, Refused):
         hint = kind.remedy
-    elif meant:
-        hint = Text(f"did you mean '{meant}'?", f"是否想写“{meant}”？")
+    elif said:
+        hint = Text(f"did you mean '{said}'?", f"是否想写“{said}”？")
+    elif close is not None:
+        hint = close
     else:
         listed = ", ".join(name for name, one in table.items() if not isinstance(one, Refused))
         hint = Text(f"the fields are {listed}", f"可用的字段：{listed}")
     only = sole(key.lower(), [name for name, one in table.items() if not isinstance(one, Refused)])
-    certain = only is not None and only == meant and only not in beside
+    certain = only is not None and only == meant and only not in beside and only != "tools"
     fix = (Edit(path=path, action="rename", text=only),) if certain and only is not None else ()
     reading.problem("SW110", path, message, hint, fix)
 
 
 def suggestion(word: str, known: tuple[str, ...]) -> Text | None:
     """What was probably meant by `word`."""
-    close = _close(word, known)
-    return Text(f"did you mean '{close}'?", f"是否想写“{close}”？") if close else None
-
-
-def _close(word: str, known: tuple[str, ...]) -> str | None:
-    return next(iter(get_close_matches(word.lower(), known, n=1, cutoff=0.6)), None)
+    found = near(word.lower(), known)
+    if not found:
+        return None
+    en, zh = " or ".join(f"'{one}'" for one in found), " 或 ".join(f"“{one}”" for one in found)
+    return Text(f"did you mean {en}?", f"是否想写{zh}？")

@@ -14,10 +14,10 @@ import re
 from dataclasses import dataclass
 from typing import cast
 
-from sopwith.errors import ValueRefused
+from sopwith.errors import Text, ValueRefused
 from sopwith.ir.coerce import coerce, parse_json
 from sopwith.ir.cut import cut
-from sopwith.ir.schema import validator
+from sopwith.ir.schema import together, validator
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json, storable
 from sopwith.models.chat import LETTERS
@@ -51,13 +51,14 @@ class Reading:
 class _Refused(Exception):
     """Ends the reading of one reply; never leaves this module."""
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.error = ErrorData(code=code, message=message)
+    def __init__(self, code: str, en: str, zh: str) -> None:
+        super().__init__(en)
+        self.code = code
+        self.message = Text(en, zh)
 
 
-def read_reply(request: ModelRequest, reply: ModelReply) -> Reading:
-    """The one thing that `reply` says, out of what `request` allows.
+def read_reply(request: ModelRequest, reply: ModelReply, language: str = "en") -> Reading:
+    """The one thing that `reply` says, out of what `request` allows; an error is told in `language`.
 
     Pure; never raises because of the reply.
     """
@@ -67,13 +68,16 @@ def read_reply(request: ModelRequest, reply: ModelReply) -> Reading:
             return _read_choice(request, reply, repairs)
         if reply.finish == "length":
             raise _Refused(
-                "reply_truncated", f"the reply was cut off at {request.max_tokens} tokens; write less"
+                "reply_truncated",
+                f"the reply was cut off at {request.max_tokens} tokens; write less",
+                f"回复在 {request.max_tokens} 个 token 处被截断，请写短一些",
             )
         if request.form == "text":
             return _read_text(reply, repairs)
         return _read_action(request, reply, repairs)
     except _Refused as refused:
-        return Reading(repairs=tuple(repairs), error=refused.error)
+        told = ErrorData(code=refused.code, message=refused.message.in_(language))
+        return Reading(repairs=tuple(repairs), error=told)
     except (ValueRefused, RecursionError) as refused:  # it nests deeper than anything that is stored
         told = ErrorData(code="invalid_arguments", message=str(refused)[-_LONGEST_REASON:])
         return Reading(repairs=tuple(repairs), error=told)
@@ -82,7 +86,7 @@ def read_reply(request: ModelRequest, reply: ModelReply) -> Reading:
 def _read_text(reply: ModelReply, repairs: list[str]) -> Reading:
     text = cast("str", storable(reply.text)).strip()
     if not text:
-        raise _Refused("reply_empty", "the reply is empty")
+        raise _Refused("reply_empty", "the reply is empty", "回复为空")
     return Reading(value=text, repairs=tuple(repairs))
 
 
@@ -93,7 +97,11 @@ def _read_choice(request: ModelRequest, reply: ModelReply, repairs: list[str]) -
     index = _label(request.labels, text)
     if index is None:
         legal = ", ".join(LETTERS[: len(request.labels)])
-        raise _Refused("no_choice", f"the reply must be one letter out of {legal}, not {_quote(text)}")
+        raise _Refused(
+            "no_choice",
+            f"the reply must be one letter out of {legal}, not {_quote(text)}",
+            f"回复必须是一个字母（{legal}），不是 {_quote(text)}",
+        )
     confidence = reply.confidence
     if confidence is None and index < len(reply.probabilities):
         confidence = reply.probabilities[index]
@@ -137,9 +145,10 @@ def _valid(action: Action, given: Json, repairs: list[str]) -> Reading:
     value, coerced = coerce(action.schema, given)
     repairs.extend(coerced)
     value = storable(value)
-    problems = judge.problems(value)
+    problems = judge.problem_texts(value)
     if problems:
-        raise _Refused("invalid_arguments", f"{action.name}: " + "; ".join(problems))
+        said = together(problems)
+        raise _Refused("invalid_arguments", f"{action.name}: {said.en}", f"{action.name}：{said.zh}")
     return Reading(action=action.name, value=value, repairs=tuple(repairs))
 
 
@@ -172,7 +181,9 @@ def _chosen(
     if not named:
         names = ", ".join(request.legal)
         raise _Refused(
-            "unknown_action", f'the reply must be {{"name": …, "arguments": …}}; the names are {names}'
+            "unknown_action",
+            f'the reply must be {{"name": …, "arguments": …}}; the names are {names}',
+            f'回复必须是 {{"name": …, "arguments": …}}；可用的名称：{names}',
         )
     first = next((call for call in calls if call["name"] in actions), calls[0])
     repairs.extend(f"extra {_cut(call['name'])}" for call in calls if call is not first)
@@ -210,7 +221,11 @@ def _legal_name(request: ModelRequest, name: str, repairs: list[str]) -> str:
             repairs.append(f"namespace {_cut(name)}")
             return found[0]
     legal = ", ".join(request.legal)
-    raise _Refused("unknown_action", f"{_quote(name)} cannot be done now; the legal names are {legal}")
+    raise _Refused(
+        "unknown_action",
+        f"{_quote(name)} cannot be done now; the legal names are {legal}",
+        f"现在不能做 {_quote(name)}；合法的名称：{legal}",
+    )
 
 
 def _words(name: str) -> str:
@@ -235,9 +250,17 @@ def _json(text: str, repairs: list[str], *, only_objects: bool) -> Json:
         return value
     inside = _objects(text)
     if len(inside) > 1:
-        raise _Refused("reply_ambiguous", f"the reply holds {len(inside)} JSON objects; write exactly one")
+        raise _Refused(
+            "reply_ambiguous",
+            f"the reply holds {len(inside)} JSON objects; write exactly one",
+            f"回复含有 {len(inside)} 个 JSON 对象，只应写一个",
+        )
     if not inside:
-        raise _Refused("reply_not_json", f"the reply must be one JSON object, not {_quote(text)}")
+        raise _Refused(
+            "reply_not_json",
+            f"the reply must be one JSON object, not {_quote(text)}",
+            f"回复必须是一个 JSON 对象，不是 {_quote(text)}",
+        )
     repairs.append("prose")
     return inside[0]
 
@@ -245,12 +268,18 @@ def _json(text: str, repairs: list[str], *, only_objects: bool) -> Json:
 def _several(texts: list[str], calls: bool) -> Json:
     """Several tool calls are a list of calls; several fences are in doubt."""
     if not calls:
-        raise _Refused("reply_ambiguous", f"the reply holds {len(texts)} fenced blocks; write exactly one")
+        raise _Refused(
+            "reply_ambiguous",
+            f"the reply holds {len(texts)} fenced blocks; write exactly one",
+            f"回复含有 {len(texts)} 个代码块，只应写一个",
+        )
     try:
         return [parse_json(text) for text in texts]
     except ValueError:
         raise _Refused(
-            "reply_ambiguous", "the reply holds several tool calls, not all of them JSON"
+            "reply_ambiguous",
+            "the reply holds several tool calls, not all of them JSON",
+            "回复含有多个工具调用，且并非都是 JSON",
         ) from None
 
 
@@ -264,7 +293,7 @@ def _objects(text: str) -> list[Json]:
     while start >= 0:
         end = _closing(text, start)
         if end is None:
-            raise _Refused("reply_truncated", "the JSON in the reply is not complete")
+            raise _Refused("reply_truncated", "the JSON in the reply is not complete", "回复中的 JSON 不完整")
         value = _parse(text[start : end + 1])
         if value is not _NOTHING:
             found.append(value)

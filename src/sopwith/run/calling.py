@@ -12,7 +12,7 @@ from sopwith.ir.event import CallJudged, CallProposed
 from sopwith.ir.message import MessageReceived, MessageSent
 from sopwith.ir.outcome import Outcome
 from sopwith.ir.procedure import Procedure
-from sopwith.ir.schema import validator
+from sopwith.ir.schema import together, validator
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.usage import Budget
 from sopwith.ir.value import Json, canonical, digest
@@ -92,9 +92,10 @@ async def _refused(
     if actor.state.depth >= DEPTH:
         return step_error(actor.book, node, "depth", TOO_DEEP, DEPTH)
     callee = await procedure_of(actor.journal, version)
-    problems = list(_misfits(callee, decision.inputs))
+    problems = _misfits(callee, decision.inputs)
     if problems:
-        return ErrorData(code="invalid_arguments", message="; ".join(problems), step=node.step.id)
+        message = together(problems).in_(actor.book.language)
+        return ErrorData(code="invalid_arguments", message=message, step=node.step.id)
     return None
 
 
@@ -104,13 +105,18 @@ async def procedure_of(journal: Journal, version: str) -> Procedure:
     return Procedure.from_data(json.loads(journal.blob(version)))
 
 
-def _misfits(callee: Procedure, inputs: dict[str, Json]) -> list[str]:
+def _misfits(callee: Procedure, inputs: dict[str, Json]) -> list[Text]:
     passed = {name: one.schema_ for name, one in callee.inputs.items() if one.from_ is None}
-    found = [f"{name}: not an input of {callee.id}" for name in inputs if name not in passed]
-    found += [f"{name}: missing" for name in passed if name not in inputs]
+    found = [
+        Text(f"{name}: not an input of {callee.id}", f"{name}：不是 {callee.id} 的输入")
+        for name in inputs
+        if name not in passed
+    ]
+    found += [Text(f"{name}: missing", f"{name}：缺少") for name in passed if name not in inputs]
     for name, schema in passed.items():
         if name in inputs:
-            found += [f"{name}: {said}" for said in validator(schema).problems(inputs[name])]
+            wrong = validator(schema).problem_texts(inputs[name])
+            found += [Text(f"{name}: {said.en}", f"{name}：{said.zh}") for said in wrong]
     return found
 
 

@@ -88,7 +88,7 @@ def _plan(book: Book, state: State, values: Values) -> Decision:
     form = inputs_form(missing)
     if cursor is None or cursor.reply is None:
         return AskModel("inputs", inputs_request(book, form, state), book.procedure.model)
-    reading = read_reply(form.to_read, values.reply(cursor.reply))
+    reading = read_reply(form.to_read, values.reply(cursor.reply), book.language)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
     return BindInputs(dict(state.given), reading.value, reading.repairs)
@@ -134,7 +134,8 @@ def output_problems(book: Book, state: State, values: Values) -> tuple[str, ...]
     """What the procedure's output schema has against the true output."""
     if book.machine.output_schema is None:
         return ()
-    return validator(book.machine.output_schema).problems(output_of(book, state, values, true=True))
+    said = validator(book.machine.output_schema).problem_texts(output_of(book, state, values, true=True))
+    return tuple(one.in_(book.language) for one in said)
 
 
 def output_of(book: Book, state: State, values: Values, *, true: bool) -> Json:

@@ -100,7 +100,7 @@ def _next(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
         advice = None if cursor.rejections else advise(book, node, state, values)
         request = request_of(book, node, form, state, values, advice)
         return AskModel("guide", request, node.step.model, None if advice is None else advice.event)
-    reading = read_reply(form.to_read, values.reply(cursor.reply))
+    reading = read_reply(form.to_read, values.reply(cursor.reply), book.language)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
     if reading.action == book.block.finish_name(node):

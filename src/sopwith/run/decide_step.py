@@ -9,7 +9,7 @@ from typing import Any, cast
 from sopwith.errors import Text
 from sopwith.ir.approval import NO_TERMS, Terms
 from sopwith.ir.event import Phase, Purpose
-from sopwith.ir.schema import validator
+from sopwith.ir.schema import together, validator
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Node
@@ -139,9 +139,10 @@ def _propose(
     overruled: dict[str, Json] | None = None,
     repairs: tuple[str, ...] = (),
 ) -> Decision:
-    problems = validator(tool.input_schema).problems(arguments)
+    problems = validator(tool.input_schema).problem_texts(arguments)
     if problems:
-        error = ErrorData(code="invalid_arguments", message="; ".join(problems), step=node.step.id)
+        message = together(problems).in_(book.language)
+        error = ErrorData(code="invalid_arguments", message=message, step=node.step.id)
         return reject(cursor, error, repairs) if by == "model" else FailStep(error)
     return StartCall(tool, arguments, by, overruled or {}, repairs)
 
@@ -239,11 +240,10 @@ def _finish(
         reason = ErrorData(code="handed_over", message=str(value.get("reason") or ""), step=node.step.id)
         return FailStep(reason, repairs=repairs)
     result = value.get("result")
-    problems = validator(book.block.result_schema(node) or {}).problems(result)
+    problems = validator(book.block.result_schema(node) or {}).problem_texts(result)
     if problems:
-        return reject(
-            cursor, ErrorData(code="invalid_arguments", message="result: " + "; ".join(problems)), repairs
-        )
+        message = f"result: {together(problems).in_(book.language)}"
+        return reject(cursor, ErrorData(code="invalid_arguments", message=message), repairs)
     return StoreValue(node.writes or node.step.id, result, repairs=repairs)
 
 
@@ -266,7 +266,7 @@ def _asked(
     purpose = cast("Purpose", purpose_of(node))
     if cursor.reply is None and cursor.carried is not None:
         form = carried_form(book, node, purpose, state, values)
-        reading = read_reply(form.to_read, values.reply(cursor.carried))
+        reading = read_reply(form.to_read, values.reply(cursor.carried), book.language)
         # Its repairs are written down where the edge was chosen.
         return (
             reject(cursor, reading.error)
@@ -276,7 +276,7 @@ def _asked(
     form = form_of(book, node, purpose, state, values)
     if cursor.reply is None:
         return AskModel(purpose, request_of(book, node, form, state, values), node.step.model)
-    reading = read_reply(form.to_read, values.reply(cursor.reply))
+    reading = read_reply(form.to_read, values.reply(cursor.reply), book.language)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
     return form, reading

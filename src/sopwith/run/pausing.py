@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+from sopwith.errors import Text
 from sopwith.ir.event import Event, HumanAsked, RunSuspended, TimeoutPassed
 from sopwith.ir.pause import SignalSent, WaitBegan, WaitEnded
 from sopwith.ir.schema import validator
@@ -37,7 +38,7 @@ def _made_up(actor: Actor, node: Node) -> dict[str, Any]:
         return {}
     from sopwith.expr.witness import variants  # only a dry run makes values up
 
-    found = variants(_payload_schema(node))
+    found = variants(payload_schema(node))
     return {"name": node.writes, **actor.journal.stored(actor.redact(found[0] if found else None))}
 
 
@@ -46,12 +47,13 @@ async def suspend(actor: Actor, decision: Suspend) -> None:
     actor.emit(RunSuspended(waiting_for=decision.waiting_for))
 
 
-def fits(node: Node, payload: Json) -> tuple[str, ...]:
+def fits(node: Node, payload: Json) -> tuple[Text, ...]:
     """What the step has against a (true) payload of its event."""
-    return () if node.returns is None else validator(_payload_schema(node)).problems(payload)
+    return () if node.returns is None else validator(payload_schema(node)).problem_texts(payload)
 
 
-def _payload_schema(node: Node) -> dict[str, Json]:
+def payload_schema(node: Node) -> dict[str, Json]:
+    """What the event of a step must bring; an enum that is made of run data is not held against it."""
     return cast("dict[str, Json]", without_dynamic(dict(node.returns or {})))
 
 

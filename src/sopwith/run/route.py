@@ -97,7 +97,7 @@ def _chosen(book: Book, node: Node, state: State, cursor: Cursor, values: Values
         return _take(book, state, edge, edge.kind, edge.edge.when or edge.edge.judge, None)
     if cursor.reply is None:
         return AskModel("next", options_request(book, node, options, state, values), node.step.model)
-    reading = read_reply(options_form(options).to_read, values.reply(cursor.reply))
+    reading = read_reply(options_form(options).to_read, values.reply(cursor.reply), book.language)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
     chosen = next(one for one in options if one.action == reading.action)
@@ -115,7 +115,7 @@ def _judged(
     form = judge_form(book, group)
     if cursor.reply is None:
         return AskModel("judge", request_of(book, node, form, state, values), node.step.model)
-    reading = read_reply(form.to_read, values.reply(cursor.reply))
+    reading = read_reply(form.to_read, values.reply(cursor.reply), book.language)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
     index = form.index(reading)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 from sopwith.errors import Text, UserError
+from sopwith.expr.witness import witness
 from sopwith.ir.event import Principal
 from sopwith.ir.pause import SignalSent
+from sopwith.ir.schema import together
+from sopwith.ir.schema_words import in_words
 from sopwith.ir.value import Json, storable
 from sopwith.log.port import Log
 from sopwith.run.inbox import send
-from sopwith.run.pausing import fits
+from sopwith.run.pausing import fits, payload_schema
 from sopwith.run.stored_run import StoredRun
 
 
@@ -35,10 +40,14 @@ async def send_signal(
     given = storable(payload)
     problems = [fits(node, given) for node in takers]
     if all(problems):
-        said = "; ".join(problems[0])
+        said, schema = together(problems[0]), payload_schema(takers[0])
+        wanted, like = in_words(schema), json.dumps(witness(schema), ensure_ascii=False)
         raise UserError(
-            Text(f"the payload of '{event}' does not fit: {said}", f"“{event}”的数据不合要求：{said}"),
-            Text("give it with --payload, as JSON", "请用 --payload 以 JSON 给出"),
+            Text(f"the payload of '{event}' does not fit: {said.en}", f"“{event}”的数据不合要求：{said.zh}"),
+            Text(
+                f"it is {wanted.en}; give it as JSON, for example: --payload '{like}'",
+                f"应为{wanted.zh}；请以 JSON 给出，例如：--payload '{like}'",
+            ),
         )
     who = by.id if isinstance(by, Principal) else by
     body = SignalSent(event=event, payload=driver.redact(given), by=str(driver.redact(storable(who))))

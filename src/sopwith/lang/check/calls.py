@@ -63,12 +63,15 @@ def _allowed(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def _exists(subject: Subject, code: str, path: Path, tool: str) -> Iterator[Diagnostic]:
+    """A tool that is not there. The name of one that reads is remedied; what permits or writes is left to people."""
     if subject.tools is not None and tool not in subject.tools:
         message = Text(f"there is no tool '{tool}'", f"没有工具“{tool}”")
         permitted = subject.procedure.tools if code == "SW401" else None
         offered = [name for name in sorted(subject.tools) if permitted is None or name in permitted]
         known = offered or sorted(subject.tools)
-        yield subject.error(code, path, message, close(tool, known), fix=meant(path, tool, known))
+        fix = meant(path, tool, known) if path[-1] == "tool" else ()
+        reads = fix and subject.tools[fix[0].text].effect is Effect.READ
+        yield subject.error(code, path, message, close(tool, known), fix=fix if reads else ())
 
 
 def _arguments(subject: Subject, path: Path, step: Step, spec: ToolSpec) -> Iterator[Diagnostic]:
