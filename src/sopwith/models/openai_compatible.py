@@ -13,8 +13,8 @@ from sopwith.models.endpoint import Endpoint, Way
 from sopwith.models.failure import model_error, package_missing, remedy, what_it_said
 from sopwith.models.openai_reply import read_completion
 from sopwith.models.port import ModelReply, ModelRequest
-from sopwith.models.redirect import bound_client
 from sopwith.models.profile import Mode
+from sopwith.models.redirect import bound_client
 
 _NOT_IMPLEMENTED = 501
 
