@@ -185,6 +185,13 @@ async def test_a_guided_run_without_an_end_is_bounded() -> None:
     assert run.state.usage.tool_calls == 40
 
 
+async def test_a_model_that_does_the_same_over_and_over_is_taken_to_be_stuck() -> None:
+    run, model = await guided([READ, *[LOOK] * 20])
+    assert (run.status, len(model.requests), run.state.usage.tool_calls) == ("escalated", 5, 3)
+    assert run.outcome is not None and run.outcome.packet is not None and run.outcome.packet.error is not None
+    assert run.outcome.packet.error.code == "repeated"
+
+
 async def test_a_large_graph_is_cut_at_a_whole_step() -> None:
     steps = "\n".join(
         f"  s{i}: {{name: '{'long ' * 20}', tool: shop.order, as: o{i}, do: look, next: s{i + 1}}}"

@@ -17,6 +17,7 @@ from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge, Node
 from sopwith.lang.region import Region
+from sopwith.models.port import ModelReply
 from sopwith.models.reply import Reading, read_reply
 from sopwith.run.advice import advise
 from sopwith.run.asking import form_of, request_of, resolved_schema
@@ -42,12 +43,17 @@ from sopwith.run.position import Found, find, is_done, open_ways
 from sopwith.run.rejection import reject
 from sopwith.run.route import route, route_error
 from sopwith.run.state import Cursor, State
+from sopwith.run.state_change import as_said
 from sopwith.run.values import Values, scope
 from sopwith.tools.names import alias
 
 RESULT = "finish.result"
 """The name of what a model finishes a run with in a region; no expression can read it."""
 
+REPEATS = 3
+"""A guided model may say the same word for word so often in a row; then it is taken to be stuck."""
+
+REPEATED = Text("the model did the same {} times in a row", "模型连续 {} 次做同样的事")
 MISSING = Text(
     "before this part can end, these must have a value: {}; call {}",
     "结束本部分之前，以下名称必须有值：{}；请调用 {}",
@@ -100,12 +106,20 @@ def _next(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
         advice = None if cursor.rejections else advise(book, node, state, values)
         request = request_of(book, node, form, state, values, advice)
         return AskModel("guide", request, node.step.model, None if advice is None else advice.event)
+    if _repeats(state, cursor.reply):
+        return FailStep(step_error(book, node, "repeated", REPEATED, str(REPEATS + 1)))
     reading = read_reply(form.to_read, values.reply(cursor.reply), book.language)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
     if reading.action == book.block.finish_name(node):
         return _finish(book, node, state, cursor, values, reading)
     return _go(book, node, state, cursor, values, reading)
+
+
+def _repeats(state: State, reply: ModelReply) -> bool:
+    """Whether the model has said this word for word so often in a row that it will not say anything else."""
+    latest = [exchange.reply for exchange in state.transcript[-REPEATS:]]
+    return len(latest) == REPEATS and set(latest) == {as_said(reply)}
 
 
 def _way_on(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:

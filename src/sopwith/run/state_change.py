@@ -11,6 +11,7 @@ from sopwith.ir.message import MessageReceived
 from sopwith.ir.pause import WaitEnded
 from sopwith.ir.place import step_id
 from sopwith.ir.tool import ErrorData
+from sopwith.models.port import ModelReply
 from sopwith.run.state import Exchange, Reference, State, Stored
 
 Fold = Callable[[State, Event, Any], None]
@@ -54,14 +55,18 @@ LATEST = 3
 """So many actions of a transcript are remembered."""
 
 
+def as_said(reply: ModelReply) -> str:
+    """A reply as a transcript says it: with the name that the provider gave apart."""
+    if reply.name is None:
+        return reply.text
+    return f'{{"name": {json.dumps(reply.name, ensure_ascii=False)}, "arguments": {reply.text}}}'
+
+
 def close_exchange(state: State, did: str | None = None) -> None:
     """Close the open exchange of a transcript with the reply at hand, which `did` that."""
     reply = state.cursor.reply if state.cursor else None
     if state.tail is not None and reply is not None:
-        said = reply.text
-        if reply.name is not None:  # the provider gave the name apart: a transcript says both
-            said = f'{{"name": {json.dumps(reply.name, ensure_ascii=False)}, "arguments": {said}}}'
-        change(state, transcript=(*state.transcript, Exchange(state.tail, said)), tail=None)
+        change(state, transcript=(*state.transcript, Exchange(state.tail, as_said(reply))), tail=None)
         if did is not None:
             change(state, actions=(*state.actions, did)[-LATEST:])
 
