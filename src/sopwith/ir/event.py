@@ -358,10 +358,15 @@ class LeaseTaken(Body):
 
 
 class RunSuspended(Body):
-    """The run waits for a person, a time, an event or a child run; no driver is needed and the clock stands still."""
+    """The run waits for a person, a time, an event or a child run; no driver is needed and the clock stands still.
+
+    One that waits for `stop` ends as soon as the runs that it has called have been stopped; `ending` is how, where that
+    does not follow from its state.
+    """
 
     kind: Literal["run.suspended"] = "run.suspended"
-    waiting_for: Literal["human", "time", "event", "child"] = "human"
+    waiting_for: Literal["human", "time", "event", "child", "stop"] = "human"
+    ending: Outcome | None = None
 
 
 class RunResumed(Body):

@@ -27,6 +27,9 @@ DEPTH = 8
 """So many calls below the first run of a task, at most."""
 
 DEADLINE = "deadline"
+"""Who has cancelled a run that was not done in time."""
+
+CALLER = "caller"
 """Who has cancelled a run that its caller does not wait for any more."""
 
 UNKNOWN = Text("there is no procedure “{}” in this run", "本次运行中没有流程“{}”")
@@ -144,6 +147,20 @@ def judge_message(
     judged = actor.around.redactor.keyed_hash(what)
     void = void_of(actor, cursor, terms, judged) if proposed and cursor.approved is True else None
     return CallJudged(verdict=verdict, rule=rule, arguments=judged, terms=terms, void=void)
+
+
+def never_began(caller: Actor, run: str, sent: Child) -> MessageReceived:
+    """What comes back from a call that is given up before a run was made of it. One that is made later sees that."""
+    return MessageReceived(
+        message_id=sent.message_id,
+        sender=run,
+        receiver=caller.journal.run,
+        task_id=caller.journal.task,
+        outcome="cancelled",
+        error=_error(
+            caller, sent, "cancelled", ENDED.in_(caller.book.language).format(sent.procedure, "cancelled")
+        ),
+    )
 
 
 def received(caller: Actor, child: Actor, sent: Child) -> MessageReceived:

@@ -14,15 +14,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sopwith.errors import ExpressionError, RunBusy, UserError
-from sopwith.ir.event import Body, Event, Principal, RunStarted
+from sopwith.errors import ExpressionError, RunBusy, ValueErased
+from sopwith.ir.event import Body, Event, Principal, RunStarted, RunTakenOver
 from sopwith.ir.message import MessageSent
-from sopwith.run.calling import DEADLINE, error_of, received, step_of, wrote
+from sopwith.run.calling import CALLER, DEADLINE, error_of, never_began, received, step_of, wrote
 from sopwith.run.decide_call import calls_again
 from sopwith.run.decision import VERSION as DECISIONS
 from sopwith.run.drive import Driver
 from sopwith.run.driving import Driving, News
-from sopwith.run.inbox import messages
+from sopwith.run.inbox import TRIES, messages
 from sopwith.run.lease import holder
 from sopwith.run.operator import TAKEN_FROM
 from sopwith.run.pausing import answer_missed, wait_ended
@@ -75,43 +75,94 @@ class Children:
         if holder(state, self.driving.clock()) is not None:
             return run  # its driver looks itself, before it leaves
         before = state.seq
-        above = await (self.look(stored) if state.suspended_at is not None else self.go_on(stored, "driver"))
+        try:
+            above = await (
+                self.look(stored) if state.suspended_at is not None else self.go_on(stored, "driver")
+            )
+        except RunBusy:
+            return run  # whoever drives it, or what it waits to stop, goes on with it
         return run if above.state.seq == before else replace(run, called_by=await self.up(above))
 
     async def cancel(self, run: str, by: str, why: str | None) -> Run:
-        """End a run as cancelled, with all that it has called. Raises `UserError` for an unknown or ended one,
-        `RunBusy` where its driver does not stop."""
-        told = await self.stopping.stop(run, by, why)
-        stored = await open_run(self.driving.log, run, self.driving.driver)
-        if not (told and stored.state.outcome is not None):
-            stored.must_be_open()
-            stored.driver.cancel(by, why)
-            await self.driving.append_first(stored.driver.journal)
-        news: list[News] = []
-        for name, child in stored.state.children.items():
-            ended = await self._cancelled(name, by, why)
-            if ended is not None:
-                news.append((received(stored.driver, ended.driver, child), child.step))
-        if stored.state.outcome is not None:
-            return self.driving.run(stored.driver, stored.events)
-        for body, step in news:
-            stored.driver.journal.emit(body, None, step)
-        return await self.driving.drive(stored.driver, stored.events)
+        """End a run as cancelled, with all that it has called.
 
-    async def _cancelled(self, run: str, by: str, why: str | None) -> StoredRun | None:
-        """A child that has ended now, as cancelled or before; None where it never began."""
-        if not await self.driving.log.read(run):
+        Raises `UserError` for an unknown or ended one, `RunBusy` where its driver does not stop, or that of a run that
+        it has called: then it ends when that one has.
+        """
+        told = False
+        for _ in range(TRIES):
+            told = await self.stopping.stop(run, by, why) or told
+            stored = await open_run(self.driving.log, run, self.driving.driver)
+            if told and stored.state.outcome is not None:
+                return self.driving.run(stored.driver, stored.events)
+            stored.must_be_open()
+            ended = await self._cancelled(stored, by, why)
+            if ended is not None:
+                return ended
+        raise RunBusy(run, None)
+
+    async def _cancelled(self, stored: StoredRun, by: str, why: str | None) -> Run | None:
+        """A run that nobody drives, cancelled; None where somebody was faster."""
+        driver = stored.driver
+        if driver.journal.state.outcome is not None:
+            driver.journal.emit(RunTakenOver(by=driver.redact_mixed(by)))
+        driver.cancel(by, why)
+        self.driving.take_lease(driver.journal)
+        try:
+            await self.driving.append_first(driver.journal)
+        except RunBusy:
             return None
-        with suppress(UserError):  # it may have ended
-            await self.cancel(run, by, why)
-        return await open_run(self.driving.log, run, self.driving.driver)
+        return await self._follow(stored, await self.driving.drive(driver, stored.events))
+
+    async def _stopped(self, run: str, by: str, why: str | None) -> StoredRun | None:
+        """A child that can do nothing any more: cancelled now, also where a person could take it over, or ended before;
+        None where it never began. Raises `RunBusy` where it does not stop."""
+        for _ in range(TRIES):
+            if not await self.driving.log.read(run):
+                return None
+            await self.stopping.stop(run, by, why)
+            stored = await open_run(self.driving.log, run, self.driving.driver)
+            outcome = stored.state.outcome
+            if outcome is not None and outcome.kind not in TAKEN_FROM:
+                return stored
+            await self._cancelled(stored, by, why)
+        raise RunBusy(run, None)
+
+    async def _settled(self, stored: StoredRun) -> list[News]:
+        """What comes back from the children of a run that is about to end: they are stopped. Raises `RunBusy` where one
+        does not stop; the run stays as it is then, and ends when that one has."""
+        by, why = CALLER, None
+        if stored.state.cancelled_by is not None:
+            with suppress(ValueErased):
+                by, why = stored.driver.values.true(list(stored.state.cancelled_by))
+        children = stored.state.children
+        ended = await asyncio.gather(
+            *(self._stopped(name, by, why) for name in children), return_exceptions=True
+        )
+        news: list[News] = []
+        for (name, child), one in zip(children.items(), ended, strict=True):
+            if isinstance(one, BaseException):
+                raise one
+            caller = stored.driver
+            news.append(
+                (
+                    never_began(caller, name, child) if one is None else received(caller, one.driver, child),
+                    child.step,
+                )
+            )
+        return news
 
     async def _follow(self, stored: StoredRun, run: Run) -> Run:
         """Go on with a run as long as what it waits for has come. Where somebody else does, that is left to them."""
-        while run.state.suspended_at is not None and run.outcome is None and run.state.taken_by is None:
-            news, waits = await self._news(stored)
-            if not news:
-                return replace(run, waits_for=waits)
+        while run.state.suspended_at is not None and run.outcome is None:
+            if run.state.stopping:
+                news = await self._settled(stored)
+            elif run.state.taken_by is not None:
+                break
+            else:
+                news, waits = await self._news(stored)
+                if not news:
+                    return replace(run, waits_for=waits)
             try:
                 run = await self.driving.go_on(stored, "driver", news)
             except RunBusy:
@@ -148,11 +199,15 @@ class Children:
         late = sent.deadline is not None and self.driving.clock() >= sent.deadline
         try:
             if late and await self._open(sent.receiver):
-                await self.cancel(sent.receiver, DEADLINE, None)
+                await self._stopped(sent.receiver, DEADLINE, None)
             stored, run = await self._driven(parent, sent)
+            comes_back = run.outcome is not None and self._comes_back(parent.driver, stored.driver, child)
+            if late and not comes_back:  # whoever could take it over was waited for as long as it was said
+                stopped = await self._stopped(sent.receiver, DEADLINE, None)
+                stored, comes_back = stopped or stored, True
         except RunBusy:
             return nothing, None  # whoever drives it looks at its parent in the end
-        if run.outcome is None or not self._comes_back(parent.driver, stored.driver, child):
+        if not comes_back:
             return nothing, run
         return (received(parent.driver, stored.driver, child), child.step), None
 

@@ -27,6 +27,7 @@ from sopwith.run.decision import (
     RunCheck,
     ScreenRequest,
     SelectProcedure,
+    Suspend,
     Wait,
 )
 from sopwith.run.lifecycle import LIFECYCLE
@@ -43,10 +44,26 @@ def decide(book: Book, state: State, values: Values) -> Decision:
     """
     if state.outcome is not None:
         return Finish(state.outcome)
+    decision = _next(book, state, values)
+    if state.children and _leaves(decision):
+        return Wait() if state.waiting_for == "stop" else Suspend("stop")
+    return decision
+
+
+def _leaves(decision: Decision) -> bool:
+    """Whether the run would end, or be on its way there: what it has called is stopped first."""
+    return isinstance(decision, Finish) or (
+        isinstance(decision, EnterPhase) and decision.name is not Phase.EXECUTE
+    )
+
+
+def _next(book: Book, state: State, values: Values) -> Decision:
     if state.cancelled_by is not None:
         return Finish(Outcome(kind="cancelled", packet=packet(book, state)))
     if state.suspended_at is not None:
         return Wait()
+    if state.ending is not None:
+        return Finish(state.ending)
     if state.phase is Phase.ESCALATE:
         return Finish(Outcome(kind="escalated", packet=packet(book, state)))
     if state.timed_out is not None:

@@ -239,7 +239,7 @@ class BeginWait:
 class Suspend:
     """Leave the run until what it waits for has come."""
 
-    waiting_for: Literal["time", "event", "child"]
+    waiting_for: Literal["time", "event", "child", "stop"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,12 +169,16 @@ class Driver(Actor):
             self._end("failed", "internal", message)
 
     def _end(self, kind: OutcomeKind, code: str, reason: str) -> None:
-        """End the run where no decision does, with an alert and a packet."""
+        """End the run where no decision does, with an alert and a packet; what it has called is stopped first."""
         found = packet(self.book, self.journal.state)
         error = ErrorData(code=code, message=reason, step=found.step)
         left = found.model_copy(update={"reason": reason, "error": error})
+        outcome = Outcome(kind=kind, packet=left)
         self.journal.emit(AlertRaised(code=f"outcome.{kind}", message=reason))
-        self.journal.emit(RunFinished(outcome=Outcome(kind=kind, packet=left)))
+        if self.journal.state.children:
+            self.journal.emit(RunSuspended(waiting_for="stop", ending=outcome))
+        else:
+            self.journal.emit(RunFinished(outcome=outcome))
 
 
 def _perform(actor: Actor, decision: Decision) -> Awaitable[None]:

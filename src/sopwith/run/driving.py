@@ -15,6 +15,8 @@ from sopwith.log.port import Log
 from sopwith.run.account import Accounts
 from sopwith.run.actor import Surroundings
 from sopwith.run.book import Book
+from sopwith.run.callers import Callers
+from sopwith.run.calling import CALLER
 from sopwith.run.connected import ConnectedModels
 from sopwith.run.drive import Driver
 from sopwith.run.heart import Heart
@@ -48,6 +50,7 @@ class Driving:
     subscribers: Sequence[Subscriber]
     around: Callable[[Redactor], Surroundings]
     models: ConnectedModels
+    callers: Callers
 
     def driver(self, book: Book, run: str, task: str, started: RunStarted | None = None) -> Driver:
         """A driver of `run`, which was `started` before or is about to be."""
@@ -113,8 +116,13 @@ class Driving:
             raise RunBusy(journal.run, holder(state, self.clock())) from None
 
     async def drive(self, driver: Driver, earlier: Sequence[Event]) -> Run:
-        """Drive a run until it has ended or waits; `earlier` are its events before those of the driver's journal."""
+        """Drive a run until it has ended or waits; `earlier` are its events before those of the driver's journal.
+
+        That it is driven is in the log. One that its caller does not wait for any more is cancelled.
+        """
         with self.heart.driving(driver):
+            if not await self.callers.wait_for(driver.journal.state):
+                driver.cancel(CALLER, None)
             state = await driver.drive(self.heart.name)
         await self.accounts.settle(state)
         await self._sign(driver.journal)

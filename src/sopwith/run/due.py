@@ -49,6 +49,8 @@ async def due(log: Log, now: int) -> list[str]:
 
 async def _has_come(log: Log, state: State) -> bool:
     """Whether an event lies in the inbox of a run that waits for it, or a run that it has called has ended."""
+    if state.stopping:
+        return True
     if state.outcome is not None or state.suspended_at is None or state.taken_by is not None:
         return False
     events = {cursor.paused.event for cursor in state.cursors if cursor.paused is not None}

@@ -35,6 +35,7 @@ from sopwith.run.account import Accounts
 from sopwith.run.actor import Surroundings
 from sopwith.run.approval import ANSWER_HINT, answered
 from sopwith.run.budget import hold_to_prices
+from sopwith.run.callers import Callers
 from sopwith.run.children import Children
 from sopwith.run.connected import ConnectedModels, hold_to_models
 from sopwith.run.decision import VERSION as DECISIONS
@@ -140,6 +141,7 @@ class Engine:
             self._subscribers,
             self._surroundings,
             self._models,
+            Callers(self._log),
         )
         stopping = Stopping(self._log, self._heart, clock, self._redaction.of)
         self._children = Children(self._driving, self._catalogue, stopping)

@@ -201,7 +201,9 @@ def _lease_taken(state: State, event: Event, body: LeaseTaken) -> None:
 
 
 def _suspended(state: State, event: Event, body: RunSuspended) -> None:
-    change(state, suspended_at=event.at, waiting_for=body.waiting_for, lease=None)
+    since = event.at if state.suspended_at is None else state.suspended_at
+    ending = body.ending or state.ending
+    change(state, suspended_at=since, waiting_for=body.waiting_for, ending=ending, lease=None)
 
 
 def _resumed(state: State, event: Event, body: RunResumed) -> None:
@@ -244,7 +246,7 @@ def _finished(state: State, event: Event, body: RunFinished) -> None:
     """A write that was at work may have acted."""
     _lose_write(state)
     fold_items.for_each_item(state, _lose_write)
-    change(state, outcome=body.outcome, lease=None)
+    change(state, outcome=body.outcome, ending=None, lease=None)
 
 
 _FOLDS: dict[type[Body], Fold] = {

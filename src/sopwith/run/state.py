@@ -255,7 +255,9 @@ class State(_Changed):
     step_waited: int = 0
     suspended_at: int | None = None
     waiting_for: str | None = None
-    """What a suspended run waits for: `human`, `time`, `event` or `child`."""
+    """What a suspended run waits for: `human`, `time`, `event`, `child`, or to `stop` its children."""
+    ending: Outcome | None = None
+    """How the run ends as soon as its children have been stopped."""
     screened: str | None = None
     screen_rule: str | None = None
     """The rule that the request, or later the output, met."""
@@ -327,6 +329,11 @@ class State(_Changed):
     """The step that the run was handed back to, where its own work has been done."""
     forgiven: Mapping[str, int] = field(default_factory=dict[str, Any])
     """Visits of a step that do not count against its bound: a person has sent the run there."""
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the run is about to end: it waits for none of its children any more, and stops them."""
+        return self.outcome is None and (self.cancelled_by is not None or self.waiting_for == "stop")
 
     @property
     def cursors(self) -> tuple[Cursor, ...]:

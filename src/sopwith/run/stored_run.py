@@ -63,7 +63,7 @@ class StoredRun:
     def must_go_on(self) -> None:
         """Raise `UserError` where the run has ended, or a person has it."""
         self.must_be_open()
-        if self.state.taken_by is not None:
+        if self.state.taken_by is not None and not self.state.stopping:
             raise UserError(
                 Text(
                     f"{self.state.taken_by} has taken the run over", f"该运行已由 {self.state.taken_by} 接管"
