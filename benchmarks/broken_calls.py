@@ -21,6 +21,15 @@ LIBRARY = {
             start="back",
             steps={"back": Step(id="back", call=Call(procedure="caller"), end="complete")},
         ),
+        *(
+            Procedure(
+                id=f"deep{i}",
+                start="down",
+                steps={"down": Step(id="down", call=Call(procedure=f"deep{i + 1}"), end="complete")},
+            )
+            for i in range(1, 9)
+        ),
+        Procedure(id="deep9", start="down", steps={"down": Step(id="down", end="complete")}),
     )
 }
 """The procedures that the broken steps call."""
@@ -56,6 +65,11 @@ def _refused_input(data: Data, rng: Random) -> None:
 def _circle(data: Data, rng: Random) -> None:
     data["id"] = "caller"
     _call(data, rng.choice(("circle", "caller")))
+
+
+@breaks("SW808")
+def _too_deep(data: Data, rng: Random) -> None:
+    _call(data, "deep1")
 
 
 @breaks("SW806")

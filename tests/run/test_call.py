@@ -10,7 +10,7 @@ import pytest
 from tests.run.family import WRITES, Family, kinds
 from tests.run.hooked_log import HookedLog
 
-from sopwith import Budget, Policy, Rule, ToolError, UserError
+from sopwith import Budget, Engine, MemoryLog, Policy, Rule, ToolError, UserError
 from sopwith.errors import LogError, ProcedureError, Text
 from sopwith.guard.redact_rules import RedactRules
 from sopwith.ir.event import Event, Principal
@@ -440,3 +440,27 @@ async def test_one_approval_covers_the_calls_of_all_items() -> None:
     done = await family.engine().approve("root", by=Principal(id="m", roles=("manager",)))
     assert done.status == "completed"
     assert sorted(family.till.paid) == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(("items", "calls", "done"), [(3, 3, 3), (4, 4, 4), (8, 7, 7), (2, 1, 1)])
+async def test_items_wait_for_the_calls_that_others_give_back(items: int, calls: int, done: int) -> None:
+    family = Family()
+    family.procedures[0] = (
+        (MANY % (4, ""))
+        .replace("at_once: 4", "at_once: 4, on_item_error: collect")
+        .replace('receipts: "${paid.map(one, one.receipt)}"', 'receipts: "${paid.map(one, string(one.ok))}"')
+    )
+    run = await family.engine(budget=Budget(tool_calls=calls)).run(
+        "go", procedure="parent", inputs={"amounts": [1.0] * items}, run_id="root"
+    )
+    assert len(family.till.paid) == done, run.status
+
+
+async def test_a_chain_of_calls_that_is_too_deep_is_named() -> None:
+    head = "schema: sopwith/procedure/1\nid: q{0}\nstart: w\nsteps:\n  w: {{{1}end: complete}}\n"
+    chain = [head.format(i, f"call: {{procedure: q{i + 1}}}, " if i < 9 else "") for i in range(10)]
+    with pytest.raises(ProcedureError) as refused:
+        await Engine(chain, [], log=MemoryLog()).procedures()
+    (found,) = refused.value.diagnostics
+    assert found.code == "SW808" and "q0 → q1" in found.message.en and found.message.en.endswith("q9")
+    await Engine([*chain[:8], chain[9].replace("q9", "q8")], [], log=MemoryLog()).procedures()

@@ -22,6 +22,7 @@ from sopwith.ir.value import Json
 LIMITS = ("tokens", "money", "model_calls", "tool_calls", "seconds")
 """The names of the limits, as `Budget` has them, in the order in which they are looked at."""
 
+_CALLS = ("model_calls", "tool_calls")
 _SECTION = "budgets"
 _PARTS = ("run", "step", "steps", "principal")
 _LEAST_MONEY = Decimal("0.000000001")
@@ -181,12 +182,13 @@ def reserve(
     *,
     seconds: float = 0.0,
     held: Iterable[Budget] = (),
+    least: int = 0,
 ) -> Budget:
     """What a child may use: `share` (0 to 1) of what its parent has left, and no more than others leave of it.
 
     `held` are the budgets of the parent's other children that have not ended. Counts are rounded down, so a child may
-    get zero, which is none at all. Wall time is not divided, since children run side by side. Raises `UserError` for
-    a share that is none.
+    get zero, which is none at all; of calls it gets `least`, where so many are free. Wall time is not divided, since
+    children run side by side. Raises `UserError` for a share that is none.
     """
     part = _share(share)
     whole = remaining(budget, usage, seconds)
@@ -201,8 +203,15 @@ def reserve(
         elif limit is not None:
             cut = Decimal(limit) * part
             rounded = cut.quantize(_LEAST_MONEY, ROUND_DOWN) if name == "money" else int(cut)
+            rounded = max(rounded, least) if name in _CALLS else rounded
             given[name] = min(rounded, getattr(free, name))
     return Budget(**given)
+
+
+def room(budget: Budget, usage: Usage, held: Iterable[Budget]) -> int | None:
+    """How many children could still get a call of each kind that is limited; None where no kind is."""
+    free = remaining(budget, usage, 0.0, held)
+    return min((left for name in _CALLS if (left := getattr(free, name)) is not None), default=None)
 
 
 def settle(usage: Usage, child: Usage, reserved: Budget) -> Usage:

@@ -12,6 +12,9 @@ from sopwith.ir.tool import ErrorData
 from sopwith.ir.usage import UNLIMITED, Budget, Usage
 from sopwith.ir.value import Json
 
+DEPTH = 8
+"""So many calls below the first run of a task, at most."""
+
 
 class MessageSent(Body):
     """A run calls another procedure: the child run `receiver` is to be made of this message, once.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sopwith.errors import Text, UserError, ValueErased
 from sopwith.guard.approval import hold_to, person
 from sopwith.ir.event import HumanAnswered, HumanAsked, Principal
@@ -13,9 +15,14 @@ ANSWER_HINT = Text("answer with `sopwith resume RUN --answer …`", "用 sopwith
 
 
 def answered(
-    driver: Actor, asked: HumanAsked, answer: Json, by: Principal | str, why: str | None = None
+    driver: Actor,
+    asked: HumanAsked,
+    answer: Json,
+    by: Principal | str,
+    why: str | None = None,
+    makers: Sequence[str] = (),
 ) -> HumanAnswered:
-    """The answer as it may be written.
+    """The answer as it may be written; `makers` are the people who have changed the other runs of its task.
 
     Raises `UserError` for one that does not fit the question, and for one that `by` may not give; then nothing has
     happened.
@@ -26,7 +33,7 @@ def answered(
         raise UserError(Text(f"the answer does not fit: {said.en}", f"回答不合要求：{said.zh}"), ANSWER_HINT)
     who = by if isinstance(by, Principal) else Principal(id=by)
     if asked.what == "approval":
-        who = _voter(driver, by, agrees=answer is True)
+        who = _voter(driver, by, makers, agrees=answer is True)
     return HumanAnswered(
         answer=driver.redact(storable(answer)),
         by=str(driver.redact(storable(who.id))),
@@ -36,7 +43,7 @@ def answered(
     )
 
 
-def _voter(driver: Actor, by: Principal | str, *, agrees: bool) -> Principal:
+def _voter(driver: Actor, by: Principal | str, others: Sequence[str], *, agrees: bool) -> Principal:
     """Whoever gives or refuses leave, with their roles. The people of the policy in force count."""
     state = driver.journal.state
     cursor = state.cursor
@@ -46,21 +53,21 @@ def _voter(driver: Actor, by: Principal | str, *, agrees: bool) -> Principal:
     terms = cursor.terms
     try:
         makers = (state.principal.id, *state.operators) if agrees and terms.four_eyes else ()
-        authors = [str(driver.values.true(name)) for name in makers]
+        authors = [*(str(driver.values.true(name)) for name in makers), *others]
         earlier = [str(driver.values.true(vote.by)) for vote in cursor.votes] if agrees else []
     except ValueErased as error:
-        raise UserError(_FORGOTTEN, _refuse_it(state.run)) from error
+        raise UserError(FORGOTTEN, refuse_it(state.run)) from error
     hold_to(terms, who, authors, earlier, agrees=agrees)
     return who
 
 
-_FORGOTTEN = Text(
+FORGOTTEN = Text(
     "who asked for this, or who approved it before, was erased: nobody can tell whether this is somebody else",
     "申请人或先前批准人的信息已被清除，无法判断批准人是否为另一人",
 )
 
 
-def _refuse_it(run: str) -> Text:
+def refuse_it(run: str) -> Text:
     return Text(
         f"refuse it: sopwith deny {run}, and start a new run", f"请拒绝：sopwith deny {run}，并开始新的运行"
     )

@@ -9,7 +9,7 @@ from sopwith.errors import Text, ValueErased
 from sopwith.guard.budget import reserve
 from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import CallJudged, CallProposed
-from sopwith.ir.message import MessageReceived, MessageSent
+from sopwith.ir.message import DEPTH, MessageReceived, MessageSent
 from sopwith.ir.outcome import Outcome
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.schema import together, validator
@@ -22,9 +22,6 @@ from sopwith.run.journal import Journal
 from sopwith.run.leave import void_of, with_approval
 from sopwith.run.state import Child, Cursor, State
 from sopwith.run.step_error import step_error
-
-DEPTH = 8
-"""So many calls below the first run of a task, at most."""
 
 DEADLINE = "deadline"
 """Who has cancelled a run that was not done in time."""
@@ -72,10 +69,11 @@ def _share_of(actor: Actor, cursor: Cursor, decision: SendMessage) -> Budget:
     """What the child may use of what is left; without a share, items that are at work at once have equal ones."""
     state, each = actor.state, actor.book.machine.nodes[cursor.step].each
     share = decision.share
+    least = 1 if share is None else 0
     if share is None:
         share = 1.0 if each is None else 1.0 / each.at_once
     held = [child.budget for child in state.children.values()]
-    return reserve(state.budget, state.usage, share, seconds=state.seconds, held=held)
+    return reserve(state.budget, state.usage, share, seconds=state.seconds, held=held, least=least)
 
 
 def _deadline(actor: Actor, cursor: Cursor) -> int | None:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sopwith.errors import ExpressionError, RunBusy, ValueErased
+from sopwith.errors import ExpressionError, RunBusy, Text, UserError, ValueErased
 from sopwith.ir.event import Body, Event, Principal, RunStarted, RunTakenOver
 from sopwith.ir.message import MessageSent
 from sopwith.run.calling import CALLER, DEADLINE, error_of, never_began, received, step_of, wrote
@@ -68,20 +68,35 @@ class Children:
         parent = run.state.parent
         if parent is None or run.outcome is None:
             return run
-        stored = await self.open(parent)
-        state = stored.state
+        _, state = await read_state(self.driving.log, parent)
         if state.outcome is not None or run.id not in state.children:
             return run
         if holder(state, self.driving.clock()) is not None:
             return run  # its driver looks itself, before it leaves
         before = state.seq
         try:
+            stored = await self.open(parent)
             above = await (
                 self.look(stored) if state.suspended_at is not None else self.go_on(stored, "driver")
             )
         except RunBusy:
             return run  # whoever drives it, or what it waits to stop, goes on with it
+        except UserError as error:
+            raise _done_below(run, parent, error) from error
         return run if above.state.seq == before else replace(run, called_by=await self.up(above))
+
+    async def hold_above(self, stored: StoredRun) -> None:
+        """See that the runs above one can go on when it has ended. Raises `UserError` where one cannot be opened."""
+        parent = stored.state.parent
+        while parent is not None:
+            _, state = await read_state(self.driving.log, parent)
+            if state.outcome is not None:
+                return
+            try:
+                await self.open(parent)
+            except UserError as error:
+                raise UserError(_above(parent, error), error.hint) from error
+            parent = state.parent
 
     async def cancel(self, run: str, by: str, why: str | None) -> Run:
         """End a run as cancelled, with all that it has called.
@@ -293,3 +308,26 @@ class Children:
             return catching_edge(caller.book, node, state, error, caller.values) is not None
         except ExpressionError:
             return True
+
+
+def _above(parent: str, error: UserError) -> Text:
+    """That a run, which has called another one, cannot go on."""
+    return Text(
+        f"the run {parent}, which waits for this one, cannot go on: {error.message.en}",
+        f"等待该运行的运行 {parent} 无法继续：{error.message.zh}",
+    )
+
+
+def _done_below(run: Run, parent: str, error: UserError) -> UserError:
+    """That a run has ended, and the one that has called it could not go on."""
+    said, hint = _above(parent, error), error.hint or Text("", "")
+    return UserError(
+        Text(
+            f"the run {run.id} has ended ({run.status}); {said.en}",
+            f"运行 {run.id} 已结束（{run.status}）；{said.zh}",
+        ),
+        Text(
+            f"{hint.en}; then: sopwith resume {parent}".removeprefix("; "),
+            f"{hint.zh}；然后：sopwith resume {parent}".removeprefix("；"),
+        ),
+    )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from sopwith.errors import ExpressionError, Text
+from sopwith.guard.budget import room
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json, digest
 from sopwith.lang.machine import CompiledEach, Node
@@ -58,7 +59,7 @@ def decide_each(book: Book, node: Node, state: State, cursor: Cursor, values: Va
     away = {i for i in left if (c := items.cursors.get(i)) is not None and c.child is not None}
     ready = [i for i in left if i not in away.union(waiting)]
     if each.node.kind == "call":  # so many runs at once as items
-        ready = ready[: max(0, each.at_once - len(away))]
+        ready = ready[: _places(state, each, len(away))]
     if ready:
         stuck = _stuck(book, state, items, ready, values)
         if (
@@ -73,6 +74,16 @@ def decide_each(book: Book, node: Node, state: State, cursor: Cursor, values: Va
     if waiting:
         return _ask_for_leave(book, node, items, waiting)
     return _end(book, node, each, items, values)
+
+
+def _places(state: State, each: CompiledEach, away: int) -> int:
+    """So many more items may call: no more at once than the budget has calls for, as long as some come back."""
+    places = max(0, each.at_once - away)
+    call = each.node.step.call
+    if call is None or call.share is not None:
+        return places
+    free = room(state.budget, state.usage, [child.budget for child in state.children.values()])
+    return places if free is None else min(places, free if away else max(1, free))
 
 
 def decide_item(book: Book, state: State, item: int, value: Stored, values: Values) -> Decision | None:

@@ -52,6 +52,7 @@ from sopwith.run.given import (
 from sopwith.run.heart import Heart
 from sopwith.run.journal import Clock, Subscriber
 from sopwith.run.lease import new_driver
+from sopwith.run.makers import makers_of
 from sopwith.run.operator import hand_back, only_tells, say_happened, set_values, take_over
 from sopwith.run.pausing import answer_missed
 from sopwith.run.pinned import Library, as_blob
@@ -305,7 +306,9 @@ class Engine:
         asked = next(e for e in reversed(stored.events) if e.body.kind == "human.asked")
         if answer_missed(stored.state, stored.events, self._clock()) is not None:
             raise UserError(_TOO_LATE, _GO_ON_WITHOUT)
-        told = answered(driver, asked.body, answer, by, why)
+        await self._children.hold_above(stored)
+        makers = await makers_of(self._driving, stored) if stored.must_differ(answer) else ()
+        told = answered(driver, asked.body, answer, by, why, makers)
         driver.journal.emit(told, asked.seq)
         if stored.state.suspended_at is None:
             return await self._children.up(await self._children.go_on(stored, by))
@@ -344,6 +347,7 @@ class Engine:
         if to is None:
             return await self._driving.park(stored)
         hand_back(driver, by, to, again=again)
+        await self._children.hold_above(stored)
         return await self._children.up(await self._children.go_on(stored, by))
 
     async def _stored(self, run: str) -> StoredRun:

@@ -60,6 +60,13 @@ class StoredRun:
             status = self.state.status
             raise UserError(Text(f"the run has ended: {status}", f"该运行已结束：{status}"), RUNS_HINT)
 
+    def must_differ(self, answer: Json) -> bool:
+        """Whether who gives the `answer` must be somebody else than those who have made the case."""
+        cursor = self.state.cursor
+        if cursor is None or cursor.question != "approval":
+            return False
+        return answer is True and cursor.terms.four_eyes
+
     def must_go_on(self) -> None:
         """Raise `UserError` where the run has ended, or a person has it."""
         self.must_be_open()

@@ -48,6 +48,15 @@ LIBRARY = {
             start="back",
             steps={"back": Step(id="back", call=Call(procedure="example"), end="complete")},
         ),
+        *(
+            Procedure(
+                id=f"deep{i}",
+                start="down",
+                steps={"down": Step(id="down", call=Call(procedure=f"deep{i + 1}"), end="complete")},
+            )
+            for i in range(1, 9)
+        ),
+        Procedure(id="deep9", start="down", steps={"down": Step(id="down", end="complete")}),
     )
 }
 

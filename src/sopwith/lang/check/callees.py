@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from sopwith.errors import Text
 from sopwith.ir.diagnostic import Diagnostic
+from sopwith.ir.message import DEPTH
 from sopwith.ir.procedure import Call, Procedure
 from sopwith.lang.check.bindings import misfits
 from sopwith.lang.check.subject import Subject, close
@@ -13,7 +14,7 @@ from sopwith.lang.document import Path
 
 
 def problems(subject: Subject) -> Iterator[Diagnostic]:
-    """SW801 to SW805."""
+    """SW801 to SW805, and SW808."""
     if subject.library is None:
         return
     known = {**subject.library, subject.procedure.id: subject.procedure}
@@ -31,6 +32,14 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
             message = Text(f"these procedures call each other: {listed}", f"流程循环调用：{listed}")
             yield subject.error("SW805", (*path, "procedure"), message, _NO_END)
             continue
+        chain = _too_deep(callee, known)
+        if chain is not None:
+            listed = " → ".join((subject.procedure.id, *chain))
+            message = Text(
+                f"calls may lie {DEPTH} deep, and these lie deeper: {listed}",
+                f"调用最多 {DEPTH} 层，此处更深：{listed}",
+            )
+            yield subject.error("SW808", (*path, "procedure"), message, _SHORTER)
         yield from _inputs(subject, path, step.call, callee)
 
 
@@ -58,6 +67,19 @@ def _circle(callee: Procedure, back: str, known: Mapping[str, Procedure]) -> tup
                 seen.add(name)
                 ways.append((*way, name))
     return None
+
+
+def _too_deep(callee: Procedure, known: Mapping[str, Procedure]) -> tuple[str, ...] | None:
+    """A chain of calls from `callee` on that lies deeper than a run may go; None where there is none."""
+    ways = {callee.id: (callee.id,)}
+    for _ in range(DEPTH):
+        ways = {
+            name: (*way, name)
+            for way in ways.values()
+            for name in known[way[-1]].callees()
+            if name in known and name not in way
+        }
+    return next(iter(ways.values()), None)
 
 
 def _inputs(subject: Subject, path: Path, call: Call, callee: Procedure) -> Iterator[Diagnostic]:
@@ -92,6 +114,10 @@ def _inputs(subject: Subject, path: Path, call: Call, callee: Procedure) -> Iter
             yield subject.error("SW803", (*path, "procedure"), message, hint)
 
 
+_SHORTER = Text(
+    "Put some of these procedures together, or have the first one call them one after the other.",
+    "请合并其中一些流程，或由第一个流程依次调用它们。",
+)
 _NO_END = Text(
     "A run of them would never end: repeat steps inside one procedure instead.",
     "这样的运行永远不会结束：请改为在一个流程内重复步骤。",

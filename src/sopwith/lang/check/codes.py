@@ -76,6 +76,7 @@ CODES: dict[str, Text] = {
     "SW805": Text("procedures that call each other without end", "流程之间循环调用"),
     "SW806": Text("a time or duration that is none", "不是时间或时长"),
     "SW807": Text("a wait that is over before it begins", "尚未开始便已结束的等待"),
+    "SW808": Text("calls that lie too deep", "调用层数过深"),
 }  # fmt: skip
 
 LIBRARY_CODES: dict[str, Text] = {
