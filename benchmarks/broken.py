@@ -8,7 +8,7 @@ in one of the files below, and names in `IMPLIED` the other codes that cannot bu
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from benchmarks import broken_calls, broken_graph, broken_names, broken_steps
@@ -32,6 +32,9 @@ def broken(code: str, procedure: Procedure, rng: Random) -> Procedure:
     return Procedure.from_data(data)
 
 
-def reported(procedure: Procedure, tools: Mapping[str, ToolSpec]) -> list[Diagnostic]:
-    """What a check says about a broken procedure: its `tools` are known, and those of the broken steps."""
-    return check(Document(procedure, {}, "p", ""), {**tools, **TOOLS}, broken_calls.LIBRARY, broken_calls.NOW)
+def reported(
+    procedure: Procedure, tools: Mapping[str, ToolSpec], called: Sequence[Procedure]
+) -> list[Diagnostic]:
+    """What a check says about a broken procedure: its `tools` are known, what is `called`, and what broken steps use."""
+    library = {one.id: one for one in called} | broken_calls.LIBRARY
+    return check(Document(procedure, {}, "p", ""), {**tools, **TOOLS}, library, broken_calls.NOW)

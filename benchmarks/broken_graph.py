@@ -179,6 +179,12 @@ def _vague(data: Data, rng: Random) -> None:
     data["steps"]["broken"]["next"][0] = {"to": "over", "judge": words}
 
 
+@breaks("SW225")
+def _blind(data: Data, rng: Random) -> None:
+    condition(data, "run.request == 'x'")
+    data["steps"]["broken"]["next"][0] = {"to": "over", "judge": "more than 30 days have passed"}
+
+
 @breaks("SW224")
 def _decidable(data: Data, rng: Random) -> None:
     schema = {"type": "object", "required": ["topic"], "properties": {"topic": {"enum": ["leave", "pay"]}}}

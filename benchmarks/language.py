@@ -173,8 +173,9 @@ async def broken_rules(each: int) -> tuple[list[Measure], list[str]]:
     missed, blurred = [], []
     for code in sorted(BREAKS):
         for i in range(each):
-            procedure = broken(code, drawn("sound", i * 2).procedure, Random(f"{SEED} {code} {i}"))
-            found = reported(procedure, specs)
+            whole = drawn("sound", i * 2)
+            procedure = broken(code, whole.procedure, Random(f"{SEED} {code} {i}"))
+            found = reported(procedure, specs, whole.children)
             if all(one.code != code for one in found):
                 missed.append(f"{code} in procedure {i} is missed")
             errors = {one.code for one in found if one.severity is Severity.ERROR}

@@ -73,7 +73,8 @@ def specs() -> dict[str, ToolSpec]:
 @pytest.mark.parametrize("code", sorted(BREAKS))
 def test_a_broken_rule_is_reported_alone(code: str, specs: dict[str, ToolSpec]) -> None:
     for i in range(4):
-        found = reported(broken(code, drawn("sound", i * 2).procedure, Random(i)), specs)
+        whole = drawn("sound", i * 2)
+        found = reported(broken(code, whole.procedure, Random(i)), specs, whole.children)
         errors = {one.code for one in found if one.severity is Severity.ERROR}
         assert code in {one.code for one in found}
         assert errors <= {code} | IMPLIED.get(code, frozenset()), [one.render() for one in found]
@@ -169,7 +170,7 @@ async def test_a_run_of_what_a_check_refuses_is_unsound(monkeypatch: pytest.Monk
     whole = drawn("sound", 0)
     wrong = dataclasses.replace(whole, procedure=broken("SW302", whole.procedure, Random(1)))
     assert (await checked(wrong)).errors == {"SW302"}
-    monkeypatch.setattr("sopwith.run.pinned.check", lambda document, *known: [])
+    monkeypatch.setattr("sopwith.lang.check.check", lambda document, *known: [])
     tally = Tally()
     with quiet():
         await exercise(tally, wrong, 1, faults=(0.0,))

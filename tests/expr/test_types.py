@@ -184,3 +184,11 @@ def test_what_passes_works_for_every_witness(source: str) -> None:
         for text in ("text", "annual", ""):
             found = expression.attempt({"leave": leave, "text": text, "part": {"a": "x"}})
             assert not (isinstance(found, Failure) and found.kind in ("types", "field", "key", "name")), leave
+
+
+def test_a_conversion_fails_where_the_schema_lists_a_value_that_it_does_not_take() -> None:
+    listed = {"s": {"enum": ["1", "2", "none"]}}
+    (problem,) = check_types(parse("double(s) > 0.5"), listed)
+    assert problem.message.en == "it fails with s = 'none': cannot convert string to double"
+    assert check_types(parse("s != 'none' && double(s) > 0.5"), listed) == []
+    assert check_types(parse("double(s) > 0.5"), {"s": {"type": "string"}}) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 from sopwith.errors import Text
 from sopwith.expr.cases import told
@@ -65,12 +65,25 @@ def _on_witnesses(expression: Expression, types: Mapping[str, JsonSchema]) -> li
     seeds = seeds_of(expression)
     options = [variants(types[name], _uses(expression, name), seeds) for name in names]
     fields = {part for path in expression.paths for part in path[1:]}
+    listed = all(_is_listed(path, types) for path in expression.paths)
     for values in combine(options, _MOST_WITNESSES):
         scope = dict(zip(names, values, strict=True))
         found = expression.attempt(scope)
-        if isinstance(found, Failure) and _counts(found, fields):
+        if isinstance(found, Failure) and (_counts(found, fields) or (listed and found.kind == "value")):
             return [_problem(found, scope, expression)]
     return []
+
+
+def _is_listed(path: tuple[str, ...], types: Mapping[str, JsonSchema]) -> bool:
+    """Whether the schema lists the values at a path: then a witness is a value that a run can have."""
+    schema: Any = types.get(path[0])
+    for part in path[1:]:
+        properties = cast("Any", schema).get("properties") if isinstance(schema, Mapping) else None
+        schema = cast("Any", properties).get(part) if isinstance(properties, Mapping) else None
+    if not isinstance(schema, Mapping):
+        return False
+    found = cast("Mapping[str, Any]", schema)
+    return "const" in found or isinstance(found.get("enum"), list)
 
 
 def _counts(failure: Failure, fields: set[str]) -> bool:

@@ -6,19 +6,16 @@ What a way out of a region needs is not known by the path there; the way out dem
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from sopwith.errors import ExpressionError
 from sopwith.expr.template import parse_template
 from sopwith.ir.procedure import Grip, Procedure, Step
-from sopwith.ir.value import Json
 
 GUIDED = frozenset({"tool", "returns", "answer", "ask", "route"})
 """The kinds of steps that a model can be guided through; others do in `guide` what they do in `strict`."""
-
-_EXPRESSIONS = frozenset({"when", "verify", "in", "until", "for", "uses"})
-"""Keys under which an expression may stand without `${…}`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,7 @@ def with_demands(procedure: Procedure, regions: Mapping[str, Region]) -> dict[st
     if not regions:
         return {}
     live = _live(procedure, regions)
-    at_end = frozenset(_names("verify", procedure.verify))
+    at_end = frozenset(_names(procedure.verify))
     made: dict[int, Region] = {}
     for region in regions.values():
         if id(region) not in made:
@@ -114,7 +111,7 @@ def _demanded(
     needed: set[str] = set()
     for i, edge in enumerate(one.next) if out else ():
         if i in out or (edge.to in procedure.steps and only_ends(procedure.steps[edge.to])):
-            needed.update(_names("when", edge.when), live.get(edge.to, ()))
+            needed.update(_names(edge.when), live.get(edge.to, ()))
     return tuple(sorted(needed & region.writes))
 
 
@@ -126,7 +123,7 @@ def _live(procedure: Procedure, regions: Mapping[str, Region]) -> dict[str, froz
         for edge in (*step.next, *step.on_error):
             if edge.to in before:
                 before[edge.to].append(name)
-    end = list(_names("verify", procedure.verify))
+    end = list(_names(procedure.verify))
     reads: dict[str, set[str]] = {}
     for name, step in steps.items():
         reads[name] = {*_reads(step), *(end if step.end == "complete" else ())}
@@ -146,25 +143,34 @@ def _live(procedure: Procedure, regions: Mapping[str, Region]) -> dict[str, froz
 
 
 def _reads(step: Step) -> Iterator[str]:
-    """Every name that an expression of `step` reads, wherever it stands."""
-    yield from _names("", cast("Json", step.model_dump(mode="json", by_alias=True, exclude_defaults=True)))
+    """Every name that an expression of `step` reads."""
+    for condition in (step.verify, *(edge.when for edge in (*step.next, *step.on_error))):
+        yield from _names(condition)
+    for use in step.uses or ():
+        yield use.partition(".")[0]
+    wait = () if step.wait is None else (step.wait.until, step.wait.for_)
+    for one in (*wait, None if step.each is None else step.each.in_):
+        yield from _filled(one) if one is not None and "${" in one else _names(one)
+    called = None if step.call is None else step.call.with_
+    yield from _filled([step.do, step.answer, step.ask, step.with_, step.result, step.returns, called])
 
 
-def _names(key: str, value: Any) -> Iterator[str]:
+def _names(condition: str | None) -> Iterator[str]:
+    """The names that a condition reads."""
     from sopwith.expr.expression import parse  # machines are read also where nothing is parsed
 
+    if condition is not None:
+        with suppress(ExpressionError):  # the check says what is wrong with it
+            yield from parse(condition).names
+
+
+def _filled(value: Any) -> Iterator[str]:
+    """The names that the `${…}` in a value read."""
     if isinstance(value, dict):
-        for name, item in cast("dict[str, Any]", value).items():
-            yield from _names(name, item)
-    elif isinstance(value, list):
+        value = list(cast("dict[str, Any]", value).values())
+    if isinstance(value, list | tuple):
         for item in cast("list[Any]", value):
-            yield from _names(key, item)
-    elif isinstance(value, str):
-        # What cannot be read is reported by the check.
-        try:
-            if "${" in value:
-                yield from (path[0] for path in parse_template(value).paths)
-            elif key in _EXPRESSIONS:
-                yield from parse(value).names
-        except ExpressionError:
-            return
+            yield from _filled(item)
+    elif isinstance(value, str) and "${" in value:
+        with suppress(ExpressionError):
+            yield from (path[0] for path in parse_template(value).paths)
