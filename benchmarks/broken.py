@@ -35,6 +35,6 @@ def broken(code: str, procedure: Procedure, rng: Random) -> Procedure:
 def reported(
     procedure: Procedure, tools: Mapping[str, ToolSpec], called: Sequence[Procedure]
 ) -> list[Diagnostic]:
-    """What a check says about a broken procedure that knows `tools`, those of the broken steps, and what is `called`."""
+    """What a check says about a broken procedure, given `tools`, those of the broken steps, and what is `called`."""
     library = {one.id: one for one in called} | broken_calls.LIBRARY
     return check(Document(procedure, {}, "p", ""), {**tools, **TOOLS}, library, broken_calls.NOW)

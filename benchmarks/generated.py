@@ -20,6 +20,9 @@ Steps = dict[str, dict[str, Any]]
 
 _JUDGES = ("the user names a date", "除请假外还提出了别的诉求", "asks for a person, twice", "原话中出现金额")
 _INPUTS = ("user_id", "request", "note", "limit")
+_LEVEL = "level"
+"""The input that conditions in guided procedures are about."""
+
 _FACTS = {"user_id": "run.principal.id", "request": "run.request"}
 
 
@@ -33,10 +36,19 @@ class Generated:
 
 
 def generate(
-    rng: Random, tools: tuple[ToolPlan, ...], *, size: int = 12, wild: float = 0.0, plain: bool = False
+    rng: Random,
+    tools: tuple[ToolPlan, ...],
+    *,
+    size: int = 12,
+    wild: float = 0.0,
+    plain: bool = False,
+    guided: bool = False,
 ) -> Generated:
-    """One procedure of about `size` steps. A `plain` one has words and fields that Routine text can say."""
+    """One procedure of about `size` steps. A `plain` one has words and fields that Routine text can say; a `guided`
+    one has regions of guide steps, with conditions that overlap or exclude those on the way to them."""
     maker = _Maker(rng, tools, wild, plain, lambda name: _child(rng, tools, name))
+    if guided:
+        maker.grip = "guide"
     procedure = maker.procedure(size, rng.choice(("leave_request", "Refund2", "_p")))
     children = tuple(maker.works.children.values())
     named = {name for one in (procedure, *children) for name in (*one.permitted_tools(), *one.step_tools())}
@@ -72,6 +84,8 @@ class _Maker:
     def procedure(self, size: int, name: str) -> Procedure:
         rng = self.rng
         inputs = {} if self.plain else self._inputs()
+        if self.grip == "guide":
+            inputs[_LEVEL] = {"schema": {"type": "integer", "minimum": 0, "maximum": 9}}
         self.output = record(rng) if rng.random() < 0.6 and not self.plain else None
         scope = {"inputs": closed({name: one["schema"] for name, one in inputs.items()})} if inputs else {}
         end = self.fresh("end")
@@ -143,7 +157,7 @@ class _Maker:
     def part(self, name: str, scope: Scope, size: int, to: str, looped: bool) -> Scope | None:
         """The step `name` and what hangs on it, up to `to`."""
         draw = self.rng.random()
-        if size >= 2 and draw < 0.45:
+        if size >= 2 and draw < (0.8 if self.grip == "guide" else 0.45):
             return self.branch(name, scope, size - 1, to, looped)
         if size >= 3 and draw < 0.65:
             return self.loop(name, scope, size - 2, to)
@@ -166,6 +180,15 @@ class _Maker:
         shared = None if not alone else (f"both_{self.made}", choice(rng))
         edges: list[dict[str, Any]] = []
         arrivals: list[Scope] = []
+        if (
+            self.grip == "guide" and rng.random() < 0.5
+        ):  # a way out that is closed where one comes by an edge like it
+            out, here = self.fresh("out"), self.fresh("here")
+            self.steps[out] = {**self.end(after, "complete"), "grip": "strict"}
+            onward = [{"to": out, "when": self._level("<=")}, {"to": to, "otherwise": True}]
+            self.steps[here] = {"do": self.works.words(), "returns": choice(rng), "next": onward}
+            edges.append({"to": here, "when": self._level(">")})
+            arrivals.append(after)
         for i in range(arms):
             target, arrived = self.arm(after, size // arms, to, looped, shared)
             if arrived is not None:
@@ -179,6 +202,9 @@ class _Maker:
         self.failure(name, scope, after, None)
         return joined(arrivals)
 
+    def _level(self, sign: str) -> str:
+        return f"inputs.{_LEVEL} {sign} {self.rng.choice((4, 5))}"
+
     def way(self, scope: Scope, *, last: bool) -> dict[str, Any]:
         """The condition of one edge."""
         if last:
@@ -188,6 +214,8 @@ class _Maker:
             extra = {"guidance": self.works.words(), "pitfalls": [self.works.words()]}
         if self.plain or self.rng.random() < 0.3:
             return {"judge": self.rng.choice(_JUDGES), **extra}
+        if self.grip == "guide":
+            return {"when": self._level(self.rng.choice(("<=", ">"))), **extra}
         return {"when": self.say.condition(scope), **extra}
 
     def arm(

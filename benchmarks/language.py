@@ -12,7 +12,7 @@ where they can be, checked and written; anything but a refusal that says where i
 `unsound`: 2,000 procedures that `check` passes are run by the real engine, with tools, a model, people and a policy
 that answer by chance, rightly and wrongly; `benchmarks/soundness.py` says which runs are unsound. One procedure in ten
 is decided anew at every prefix of its logs. A tenth of the expressions of half the procedures are wrong on purpose, so
-that `check` has something to find (`refused_by_check`).
+that `check` has something to find (`refused_by_check`); a quarter are guided, with conditions on one input.
 
 `rules_missed`: for every code of `check`, procedures without errors are broken in exactly this rule: either the code
 is not reported, or (`rules_blurred`) other errors are reported beside it.
@@ -88,10 +88,10 @@ def tools() -> tuple[ToolPlan, ...]:
     return library(Random(SEED))
 
 
-def drawn(what: str, i: int, *, wild: float = 0.0, plain: bool = False) -> Generated:
+def drawn(what: str, i: int, *, wild: float = 0.0, plain: bool = False, guided: bool = False) -> Generated:
     """The `i`-th procedure for the purpose `what`."""
     rng = Random(f"{SEED} {what} {i}")
-    return generate(rng, _LIBRARY, size=rng.randint(3, 24), wild=wild, plain=plain)
+    return generate(rng, _LIBRARY, size=rng.randint(3, 24), wild=wild, plain=plain, guided=guided)
 
 
 _LIBRARY = tools()
@@ -142,7 +142,7 @@ async def sound_runs(count: int) -> tuple[list[Measure], Tally]:
     """Run procedures until `count` of them have passed the check."""
     tally, i, refused, dead = Tally(), 0, 0, 0
     while tally.count["procedures"] < count:
-        generated = drawn("sound", i, wild=0.1 if i % 2 else 0.0)
+        generated = drawn("sound", i, wild=0.1 if i % 2 else 0.0, guided=i % 4 == 3)
         i += 1
         found = await checked(generated)
         if found.errors:

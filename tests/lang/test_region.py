@@ -46,6 +46,14 @@ def test_a_name_that_is_written_anew_before_it_is_read_is_not_demanded() -> None
     assert with_demands(procedure, regions_of(procedure))["b"].demands == {}
 
 
+def test_a_judgement_that_leads_out_demands_what_the_words_of_its_step_read() -> None:
+    judged = "next: [{to: d, judge: it is odd}, {otherwise: d}]}"
+    steps = GUIDED.replace('"four ${b}"', "four").replace("do: three, returns: {type: string}, next: d}", "X")
+    steps = steps.replace("X", 'do: "three ${b}", returns: {type: string}, ' + judged)
+    procedure = document(steps).procedure
+    assert with_demands(procedure, regions_of(procedure))["b"].demands == {"c": ("b",)}
+
+
 def test_what_the_procedure_verifies_is_demanded_at_the_end() -> None:
     head = HEAD.replace("start:", "grip: guide\nverify: b == 'x'\nstart:")
     procedure = document("  a: {do: x, returns: {type: string}, as: b, end: complete}\n", head).procedure

@@ -112,6 +112,8 @@ def _demanded(
     for i, edge in enumerate(one.next) if out else ():
         if i in out or (edge.to in procedure.steps and only_ends(procedure.steps[edge.to])):
             needed.update(_names(edge.when), live.get(edge.to, ()))
+            if edge.judge is not None:  # the judgement is asked for with the step's own words
+                needed.update(_filled(one.do), (use.partition(".")[0] for use in one.uses or ()))
     return tuple(sorted(needed & region.writes))
 
 

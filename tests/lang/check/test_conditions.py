@@ -131,6 +131,57 @@ def test_the_edge_that_alone_leads_to_a_step_counts() -> None:
     assert inner("inputs.kind == 'annual'") == []
 
 
+@pytest.mark.parametrize(
+    ("grip", "of_step", "expected"),
+    [
+        ("strict", {}, ["SW218"]),
+        ("bounded", {}, ["SW218"]),
+        (
+            "guide",
+            {},
+            [],
+        ),  # a model may come to the step from any other of its region, also by a way that is closed
+        ("guide", {"grip": "strict"}, ["SW218"]),
+        ("guide", {"wait": {"for": "2d"}}, ["SW218"]),  # nobody is guided through a wait
+    ],
+)
+def test_what_held_on_the_way_holds_only_where_nobody_comes_another_way(
+    grip: str, of_step: dict[str, Any], expected: list[str]
+) -> None:
+    def ways(to: str, condition: str) -> list[dict[str, Any]]:
+        return [{"to": to, "when": condition}, {"to": "z", "otherwise": True}]
+
+    steps: dict[str, Any] = {
+        "a": {"id": "a", "next": ways("b", "inputs.days > 3")},
+        "b": {"id": "b", **of_step, "next": ways("c", "inputs.days <= 3")},
+        "c": {"id": "c", "end": "complete", "grip": "strict"},
+        "z": {"id": "z", "end": "escalate", "grip": "strict"},
+    }
+    data = {
+        "id": "p",
+        "start": "a",
+        "grip": grip,
+        "inputs": {"days": {"schema": INPUTS["days"]}},
+        "steps": steps,
+    }
+    assert [d.code for d in check(Document(Procedure.from_data(data), {}, "p", ""))] == expected
+
+
+def test_a_wait_in_guide_takes_its_ways_in_their_order() -> None:
+    def told(grip: str) -> list[str]:
+        edges = [{"to": "a", "when": "inputs.days >= 0"}, {"to": "z", "otherwise": True}]
+        steps: dict[str, Any] = {
+            "s": {"id": "s", "wait": {"for": "2d"}, "next": edges},
+            "a": {"id": "a", "end": "complete"},
+            "z": {"id": "z", "end": "escalate"},
+        }
+        inputs = {"days": {"schema": INPUTS["days"]}}
+        data = {"id": "p", "start": "s", "grip": grip, "inputs": inputs, "steps": steps}
+        return [d.code for d in check(Document(Procedure.from_data(data), {}, "p", ""))]
+
+    assert told("guide") == told("strict") == ["SW218"]
+
+
 ATOMS = st.sampled_from(
     [
         "inputs.kind == 'sick'", "inputs.kind != 'annual'", "inputs.kind in ['sick', 'personal']", "inputs.days > 2",

@@ -27,7 +27,7 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
     """SW218 to SW220."""
     facts = Facts(subject)
     for name, step in subject.steps.items():
-        strict = (step.grip or subject.procedure.grip) is Grip.STRICT
+        strict = subject.grip(step) is Grip.STRICT
         for key, edges, at in (
             ("next", step.next, subject.flow.after),
             ("on_error", step.on_error, subject.flow.failed),

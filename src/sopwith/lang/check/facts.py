@@ -21,12 +21,12 @@ class Fact:
 
 
 class Facts:
-    """The facts of all steps. Only a step that a single edge leads to has any."""
+    """The facts of all steps. Only a step that a single edge leads to has any, and none to which a model may go from
+    any other step of its region: there, it also takes ways that are not open."""
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
         self._steps = subject.steps
-        self._grip = subject.procedure.grip
         self._into: dict[str, list[tuple[str, int | None]]] = {}
         for name, step in subject.steps.items():
             for i, edge in enumerate(step.next):
@@ -41,7 +41,7 @@ class Facts:
         written: set[str | None] = {self._steps[step].writes}
         for _ in range(_FURTHEST):
             ways = self._into.get(step, ())
-            if len(ways) != 1 or step == self._start:
+            if len(ways) != 1 or step == self._start or self._is_free_to_come(step):
                 break
             step, index = ways[0]
             before = self._steps[step]
@@ -55,12 +55,16 @@ class Facts:
             written.add(before.writes)
         return found
 
+    def _is_free_to_come(self, step: str) -> bool:
+        region = self._subject.flow.regions.get(step)
+        return region is not None and len(region.steps) > 1
+
     def _of(self, name: str, step: Step, index: int) -> Iterator[Fact]:
         """The facts of taking the edge `index`."""
         taken = step.next[index]
         if taken.when is not None:
             yield from self._fact(name, index, True)
-        if (step.grip or self._grip) is not Grip.STRICT or (
+        if self._subject.grip(step) is not Grip.STRICT or (
             step.min_confidence is not None and taken.otherwise
         ):
             return  # the model chose among several, or doubt led here

@@ -45,7 +45,7 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
 
 def _shows_nothing(subject: Subject, name: str, step: Step) -> bool:
     """Whether a judgement sees no value: grips that show a model everything are out of the question."""
-    loose = {subject.procedure.grip, step.grip} & {Grip.FREE, Grip.GUIDE}
+    loose = subject.procedure.grip is Grip.FREE or subject.grip(step) in (Grip.FREE, Grip.GUIDE)
     return not loose and not any(True for _ in _shown_paths(subject, name, step))
 
 

@@ -12,7 +12,7 @@ from sopwith.expr.infer import sole
 from sopwith.expr.shape import DYN, Shapes
 from sopwith.expr.types import close
 from sopwith.ir.diagnostic import Diagnostic, Edit, Place, Severity
-from sopwith.ir.procedure import Procedure, Step
+from sopwith.ir.procedure import Grip, Procedure, Step
 from sopwith.ir.tool import ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.check.flow import Flow, flow
@@ -21,6 +21,7 @@ from sopwith.lang.check.sites import Site, sites
 from sopwith.lang.check.usable import unusable, without
 from sopwith.lang.document import Document, Path
 from sopwith.lang.graph import Graph, graph
+from sopwith.lang.region import grip_of
 
 __all__ = ["Subject", "close", "meant"]
 
@@ -112,6 +113,10 @@ class Subject:
     def steps(self) -> Mapping[str, Step]:
         """The steps by their ids."""
         return self.procedure.steps
+
+    def grip(self, step: Step) -> Grip:
+        """How firmly a model is held in `step`."""
+        return grip_of(step, self.procedure.grip)
 
     def tool(self, step: Step) -> ToolSpec | None:
         """The tool of `step`, where it is known."""

@@ -15,17 +15,16 @@ from sopwith.ir.procedure import Grip, Step
 from sopwith.ir.tool import Effect
 from sopwith.lang.check.subject import Subject
 
-_LOOSE = (Grip.FREE, Grip.GUIDE)
 _WORDS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
 def problems(subject: Subject) -> Iterator[Diagnostic]:
     """SW323, SW324, SW410."""
-    if subject.procedure.grip in _LOOSE:
+    guided = any(subject.grip(step) is Grip.GUIDE for step in subject.steps.values())
+    if guided or subject.procedure.grip is Grip.FREE:
         return
     read = _read(subject)
-    if not any(step.grip is Grip.GUIDE for step in subject.steps.values()):
-        yield from _values(subject, {path[0] for path in read})
+    yield from _values(subject, {path[0] for path in read})
     yield from _inputs(subject, read)
     yield from _tools(subject)
 
@@ -87,9 +86,7 @@ def _inputs(subject: Subject, read: set[tuple[str, ...]]) -> Iterator[Diagnostic
 
 def _tools(subject: Subject) -> Iterator[Diagnostic]:
     chooses = any(
-        (step.kind == "free" and step.tools is None)
-        or step.grip is Grip.GUIDE
-        or step.kind in ("script", "code")
+        (step.kind == "free" and step.tools is None) or step.kind in ("script", "code")
         for step in subject.steps.values()
     )
     if chooses:
