@@ -167,3 +167,10 @@ def test_a_thousand_steps_and_ten_megabytes() -> None:
     with pytest.raises(ProcedureError) as raised:
         read_markdown("1. x\n" * 2_000_000)
     assert [d.code for d in raised.value.diagnostics] == ["SW102"]  # pyright: ignore
+
+
+def test_many_open_fences_are_looked_at_once() -> None:
+    with pytest.raises(ProcedureError):
+        read_markdown("```mermaid\n" * 18_000)
+    with pytest.raises(ProcedureError, match="at most 200000"):
+        read_markdown("```mermaid\n" * 20_000)

@@ -164,3 +164,9 @@ def test_another_kind_of_drawing_is_refused_by_its_name() -> None:
     with pytest.raises(ProcedureError) as caught:
         read_mermaid("sequenceDiagram\n A->>B: hello\n")
     assert "a sequenceDiagram is no flowchart" in caught.value.message.en
+
+
+def test_groups_that_are_joined_box_by_box_are_one_problem() -> None:
+    tails, heads = (" & ".join(f"{name}{i}" for i in range(200)) for name in "ab")
+    with pytest.raises(ProcedureError, match="the chart has 40000 arrows"):
+        read_mermaid(f"flowchart TD\n{tails} --> {heads}")

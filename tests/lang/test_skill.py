@@ -91,6 +91,15 @@ def test_an_edited_or_missing_yaml_is_not_used(tmp_path: Path) -> None:
     assert list(read(folder).procedure.steps) == ["get", "submit"]
 
 
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    folder = put(write_skill(PROCEDURE), tmp_path / "leave-request")
+    outside = tmp_path / "outside.yaml"
+    (folder / REFERENCE).rename(outside)
+    (folder / REFERENCE).symlink_to(outside)
+    (note,) = read(folder).notes
+    assert (note.code, "leads out of the skill's folder" in note.message.en) == ("SW722", True)
+
+
 @pytest.mark.parametrize("name", ["Leave", "leave_request", "-leave", "a--b", "", "请假", "a" * 65])
 def test_an_illegal_name_is_refused_with_a_legal_one(name: str) -> None:
     with pytest.raises(UserError, match="cannot be the name of a skill") as raised:

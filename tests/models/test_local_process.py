@@ -209,3 +209,17 @@ def test_a_fork_has_a_model_of_its_own():
         assert process.stdout is not None
         assert process.stdout.read().split() == ["0", "True"]
         assert process.wait() == 0
+
+
+@pytest.mark.slow
+async def test_a_process_that_does_not_read_blocks_nobody(model, before):
+    await model.load()
+    first = own(before)
+    for pid in first[1:]:
+        os.kill(pid, signal.SIGSTOP)
+    large = ModelRequest(Prompt("请" * 190_000, (), "Go on."), "text", max_tokens=4)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1.0):
+            await model.complete(large)
+    await asyncio.to_thread(wait_until_gone, first, STOP_SECONDS + GRACE)
+    assert (await model.complete(YES)).text == SAID

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
+from sopwith.cli.json_text import json_value
 from sopwith.cli.terminal import Terminal
 from sopwith.errors import Text, UserError
 from sopwith.ir.schema import together, validator
@@ -58,7 +59,7 @@ def _readings(text: str, schema: Mapping[str, Json], listed: bool) -> list[Json]
     if kind == "string":
         found.append(text)
     with suppress(ValueError):
-        found.append(json.loads(text))
+        found.append(json_value(text))
     return [*found, text]
 
 

@@ -15,6 +15,7 @@ from sopwith.cli.columns import table
 from sopwith.cli.connection import find_run, heads_of, open_to_read, pinned, scan_of
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, Lang, new_verb
+from sopwith.cli.output_file import write_output
 from sopwith.cli.settings import Settings, load_settings
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import LogDamaged, Text, UserError
@@ -157,6 +158,7 @@ def export(
     context: typer.Context,
     run: Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning. 运行编号")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE.html", help="Where to. 输出文件")],
+    force: Annotated[bool, typer.Option("--force", help="Write over what is there. 覆盖")] = False,
     heads: HeadsPlace = None,
     key: Keys = None,
     data: Data = None,
@@ -169,11 +171,9 @@ def export(
     shown = terminal(context)
     settings = load_settings(Path.cwd(), {"data": data})
     audited, damage = asyncio.run(_audited(settings, run, signed_heads(settings, heads, key or ())))
-    try:
-        out.write_text(page(audited), encoding="utf-8")
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise UserError(Text(f"{out} cannot be written: {why}", f"无法写入 {out}：{why}")) from error
+    write_output(
+        out, page(audited), force=force, ours=lambda held: held.lstrip().lower().startswith("<!doctype")
+    )
     shown.out(str(out))
     if not audited.report.ok:
         _print(shown, audited.report)

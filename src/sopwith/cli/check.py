@@ -18,9 +18,10 @@ import typer
 
 from sopwith.cli.connection import read_policy
 from sopwith.cli.exit_code import ExitCode
-from sopwith.cli.fmt import difference, replace
+from sopwith.cli.fmt import difference
 from sopwith.cli.library import files_of
 from sopwith.cli.options import AsJson, Lang, Mcp, PolicyFile, Tools, new_verb
+from sopwith.cli.output_file import replace
 from sopwith.cli.project import MCP, POLICY, TOOLS, Options, Project, find_project
 from sopwith.cli.settings import FILE
 from sopwith.cli.terminal import Terminal, diagnostics_of, terminal

@@ -11,6 +11,7 @@ import typer
 
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Lang, new_verb
+from sopwith.cli.output_file import replace
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text, UserError
 from sopwith.ir.procedure import Procedure
@@ -112,8 +113,8 @@ def _write(shown: Terminal, files: dict[str, str], out: Path, *, force: bool) ->
         target = out / name
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8", newline="")
         except OSError as error:
             why = error.strerror or str(error)
             raise UserError(Text(f"{target} cannot be written: {why}", f"无法写入 {target}：{why}")) from None
+        replace(target, text)
         shown.say(shown.text(_WROTE).format(target))

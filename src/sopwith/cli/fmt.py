@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ import typer
 
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import Lang, new_verb
+from sopwith.cli.output_file import replace
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text, UserError
 from sopwith.lang.form import SUFFIXES, YAML_SUFFIXES
@@ -84,17 +84,3 @@ def difference(before: str, after: str, file: Path) -> str:
         before.splitlines(keepends=True), after.splitlines(keepends=True), str(file), str(file)
     )
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-
-
-def replace(file: Path, text: str) -> None:
-    """Write `text` to `file` at once or not at all; its mode stays, and a link stays a link."""
-    target = file.resolve()
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        beside.write_text(text, encoding="utf-8", newline="")
-        beside.chmod(target.stat().st_mode & 0o7777)
-        beside.replace(target)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        why = error.strerror or str(error)
-        raise UserError(Text(f"{file} cannot be written: {why}", f"无法写入 {file}：{why}")) from error

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from sopwith.cli.answer import read_answer
+from sopwith.cli.json_text import json_value, read_json_object
 from sopwith.cli.pairs import split_pairs
 from sopwith.errors import Text, UserError
 from sopwith.expr.witness import witness
@@ -73,7 +72,7 @@ def _near(text: str, schema: Mapping[str, Json]) -> Json:
     if schema.get("type") == "array" and text:
         items: list[Json] = [text]
         with suppress(ValueError):
-            items.append(json.loads(text))
+            items.append(json_value(text))
         for item in items:
             if validator(dict(schema)).accepts([item]):
                 return [item]
@@ -84,11 +83,5 @@ def _option(name: str, value: Json) -> str:
     return f"--inputs {name}={shlex.quote(as_text(value)) if value is not None else '…'}"
 
 
-def _inputs_file(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(read_text_file(file).removeprefix("\ufeff"))
-    except ValueError as error:
-        raise UserError(Text(f"{file} is not JSON: {error}", f"{file} 不是 JSON：{error}")) from error
-    if not isinstance(found, dict):
-        raise UserError(Text(f"{file} is not a JSON object", f"{file} 不是 JSON 对象"))
-    return found  # type: ignore[return-value]
+def _inputs_file(file: Path) -> dict[str, Json]:
+    return read_json_object(read_text_file(file).removeprefix("\ufeff"), str(file))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from sopwith.cli.json_text import read_json
 from sopwith.errors import Text, UserError
 from sopwith.ir.value import Json
 
@@ -24,8 +25,11 @@ def split_pairs(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def read_pairs(pairs: Sequence[str]) -> dict[str, Json]:
-    """The names with their values: JSON where it is JSON, else text."""
-    return {name: _value(text) for name, text in split_pairs(pairs).items()}
+    """The names with their values: JSON where it is JSON, else text.
+
+    Raises `UserError` for JSON that cannot be kept.
+    """
+    return {name: _value(name, text) for name, text in split_pairs(pairs).items()}
 
 
 def read_known(said: Sequence[str]) -> bool | dict[str, bool] | None:
@@ -52,8 +56,11 @@ def read_known(said: Sequence[str]) -> bool | dict[str, bool] | None:
 _KNOWN = {"yes": True, "no": False}
 
 
-def _value(text: str) -> Json:
+def _value(name: str, text: str) -> Json:
     try:
-        return json.loads(text)
+        json.loads(text)
+    except RecursionError:
+        pass  # it is JSON, and refused as such
     except ValueError:
         return text
+    return read_json(text, name)

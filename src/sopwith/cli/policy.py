@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, cast
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from sopwith.cli.columns import cut, table
 from sopwith.cli.connection import read_policy
 from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.json_text import read_json_object
 from sopwith.cli.options import AsJson, Lang, Mcp, PolicyArgument, PrincipalId, Roles, Tools, new_verb
 from sopwith.cli.project import Options, find_project
 from sopwith.cli.terminal import Terminal, terminal
@@ -249,16 +249,8 @@ class Bench:
 
 
 def _object(text: str) -> dict[str, Json]:
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise UserError(
-            Text(f"--arguments is not JSON: {error}", f"--arguments 不是 JSON：{error}"),
-            Text("for example: --arguments '{\"amount\": 5}'", "例如：--arguments '{\"amount\": 5}'"),
-        ) from error
-    if not isinstance(found, dict):
-        raise UserError(Text("--arguments is not a JSON object", "--arguments 不是 JSON 对象"))
-    return cast("dict[str, Json]", found)
+    hint = Text("for example: --arguments '{\"amount\": 5}'", "例如：--arguments '{\"amount\": 5}'")
+    return read_json_object(text, "--arguments", hint)
 
 
 _EFFECT_HINT = Text(

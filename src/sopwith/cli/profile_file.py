@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sopwith.cli.output_file import replace
 from sopwith.cli.settings import FILE, project_file
 
 
@@ -22,7 +23,7 @@ def write_profile(model: str, fields: Mapping[str, Any], folder: Path) -> Path:
         table = table.setdefault(name, tomlkit.table(is_super_table=name == "profiles"))
     for name, value in fields.items():
         table[name] = value
-    file.write_text(tomlkit.dumps(document), encoding="utf-8")
+    replace(file, tomlkit.dumps(document))
     return file
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, cast
 
+from sopwith.cli.json_text import read_json
 from sopwith.errors import Text, UserError
 from sopwith.ir.usage import Usage
 from sopwith.models.connect import connect
@@ -35,16 +36,10 @@ def model_of(spec: str, profiles: Profiles | None = None) -> Model:
 
 
 def _reply(file: Path, number: int, line: str) -> ModelReply:
-    try:
-        value: Any = json.loads(line)
-    except ValueError as error:
-        raise UserError(
-            Text(f"{file}:{number} is not JSON: {error}", f"{file}:{number} 不是 JSON：{error}"),
-            Text(
-                'a reply is a line such as "A" or {"kind": "annual"}',
-                '每行一条回复，例如 "A" 或 {"kind": "annual"}',
-            ),
-        ) from error
+    hint = Text(
+        'a reply is a line such as "A" or {"kind": "annual"}', '每行一条回复，例如 "A" 或 {"kind": "annual"}'
+    )
+    value = read_json(line, f"{file}:{number}", hint)
     confidence = None
     if (
         isinstance(value, dict)

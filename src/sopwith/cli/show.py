@@ -85,6 +85,9 @@ def show(
     ] = False,
     svg: Annotated[bool, typer.Option("--svg", help="Its graph as SVG. SVG 流程图")] = False,
     output: OutputFile = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="With --output: write over what is there. 覆盖")
+    ] = False,
     run: OfRun = None,
     tools: Tools = None,
     mcp: Mcp = None,
@@ -104,7 +107,7 @@ def show(
         name = _version(file, run)
         version = asyncio.run(open_version(shown, name, options))
         if text or svg or not as_json_:
-            draw(shown, version, svg=svg, output=output)
+            draw(shown, version, svg=svg, output=output, force=force)
         else:
             shown.document(overview(version.procedure))
         return ExitCode.OK

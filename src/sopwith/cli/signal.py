@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
+from sopwith.cli.json_text import read_json
 from sopwith.cli.options import (
     AsJson,
     AsLines,
@@ -25,7 +25,7 @@ from sopwith.cli.options import (
 from sopwith.cli.project import Options
 from sopwith.cli.resume import take_up
 from sopwith.cli.session import Session
-from sopwith.errors import Text, UserError
+from sopwith.errors import Text
 from sopwith.ir.event import Event
 from sopwith.ir.value import Json
 from sopwith.run.engine import Engine
@@ -71,10 +71,5 @@ def signal(
 def _payload(text: str | None) -> Json:
     if text is None:
         return None
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise UserError(
-            Text(f"--payload is not JSON: {error}", f"--payload 不是 JSON：{error}"),
-            Text("text is put in quotes: --payload '\"paid\"'", "文本要加引号：--payload '\"paid\"'"),
-        ) from error
+    hint = Text("text is put in quotes: --payload '\"paid\"'", "文本要加引号：--payload '\"paid\"'")
+    return read_json(text, "--payload", hint)

@@ -63,7 +63,8 @@ async def _wake(shown: Terminal, options: Options, data: Path, *, watch: bool) -
             names = await due(log, time.time_ns() // 1000)
         finally:
             await log.close()
-        told = [await _go_on(shown, options, data, name) for name in names]
+        looked = [await _go_on(shown, options, data, name) for name in names]
+        told = [each for each in looked if each is not None]
         if not watch:
             if shown.json:
                 shown.document(told)
@@ -73,8 +74,11 @@ async def _wake(shown: Terminal, options: Options, data: Path, *, watch: bool) -
         await asyncio.sleep(EVERY)
 
 
-async def _go_on(shown: Terminal, options: Options, data: Path, run: str) -> dict[str, Any]:
-    """Go on with one run, with the files that it was started with. What is wrong with it keeps no other one waiting."""
+async def _go_on(shown: Terminal, options: Options, data: Path, run: str) -> dict[str, Any] | None:
+    """Go on with one run, with the files that it was started with; None where nothing in it could move.
+
+    What is wrong with it keeps no other one waiting.
+    """
     try:
         log = open_log(data)
         try:
@@ -85,13 +89,16 @@ async def _go_on(shown: Terminal, options: Options, data: Path, run: str) -> dic
         project, state = project_again(options, events[0].task), fold_all(events)
         connection = await open_again(project, guards_of(project), machine, others, state.inputs)
         try:
-            went = highest(await connection.engine.resume(run, by="wake"))
+            moved = await connection.engine.resume(run, by="wake")
         finally:
             await connection.close()
     except SopwithError as error:
         if not shown.json:
             shown.say(shown.text(_FAILED).format(run, shown.text(error.message)))
         return {"run": run, "error": shown.text(error.message)}
+    if moved.id == run and moved.state.seq == state.seq:
+        return None
+    went = highest(moved)
     if not shown.json:
         shown.out(
             shown.text(_WENT).format(run, f"{went.id} {went.status}" if went.id != run else went.status)

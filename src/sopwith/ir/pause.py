@@ -24,7 +24,8 @@ class WaitEnded(Body):
     which waits for nothing.
 
     `signal` is the seq of the event in the inbox of the run, `who` has sent it; its payload has the name `name` where
-    the step gives it one. Long values as in `call.finished`.
+    the step gives it one. Long values as in `call.finished`. `passed_over` are the seqs of events that came before,
+    and whose payload had been erased.
     """
 
     kind: Literal["wait.ended"] = "wait.ended"
@@ -36,6 +37,7 @@ class WaitEnded(Body):
     value: Json = None
     blob: Blob | None = None
     size: int | None = None
+    passed_over: tuple[int, ...] = ()
 
 
 class SignalSent(Body):

@@ -42,6 +42,10 @@ def read_chart(chart: Chart, problems: Problems, text: str) -> Document:
     return _Reading(chart, problems).document(text)
 
 
+MOST_ARROWS = 20_000
+"""A chart with more arrows is not read: groups that were joined box by box make as many of a short line."""
+
+
 class _Reading:
     """One reading of one chart."""
 
@@ -71,6 +75,16 @@ class _Reading:
                     "draw a box for each step, and arrows between them",
                     "请为每个步骤画一个节点，并用箭头连接",
                 ),
+            )
+        if len(self.arrows) > MOST_ARROWS:
+            self.problems.add(
+                "SW102",
+                Place(file=self.problems.file),
+                Text(
+                    f"the chart has {len(self.arrows)} arrows; at most {MOST_ARROWS} are read",
+                    f"图中有 {len(self.arrows)} 个箭头，最多读取 {MOST_ARROWS} 个",
+                ),
+                Text("do not join every box of a group to every other", "不要把一组节点两两相连"),
             )
         self.problems.refuse()
         start = self.start if self.start is not None else self._guess_start()

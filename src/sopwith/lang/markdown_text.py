@@ -21,7 +21,7 @@ from sopwith.lang.tree import too_long
 
 _ROUTINE = re.compile(r"(?im)^[ \t　]*(?:[-*•]\s+)?(?:step|步骤|branch|分支)\s*[0-9０-９]")
 _MARKUP = re.compile(r"(?m)^ {0,3}(?:#{1,6} |\||```|[0-9]{1,9}[.)] |!\[|> )")
-_CHART = re.compile(r"(?ms)^(?:```|~~~)\s*mermaid[ \t]*\n(?P<chart>.*?)^(?:```|~~~)[ \t]*$")
+_FENCE = re.compile(r"(?m)^(?:```|~~~)[ \t]*(?P<word>\S*)[ \t]*$")
 
 _LEAD = "\ue002"
 _AFTER_LEAD = re.compile(f"[.。]?{_LEAD}\\s*(?:[-–—]+\\s+|[.。]\\s*|(?<=[.。]{_LEAD})\\s*)(?=\\S)")
@@ -35,16 +35,29 @@ def read_markdown(text: str, file: str = "<text>") -> Document:
     """
     if is_routine(text):
         return read_routine(text, file)
-    charts = list(_CHART.finditer(text)) if len(text) < 1_000_000 else []
-    if len(charts) == 1 and re.search(r"(?m)^\s*(?:flowchart|graph)\b", charts[0]["chart"]):
-        above = "\n" * text.count("\n", 0, charts[0].start("chart"))
-        return read_mermaid(above + charts[0]["chart"], file)
     problems = Problems(file)
     draft = Draft()
     if not too_long(text, problems):
+        charts = _charts(text)
+        if len(charts) == 1 and re.search(r"(?m)^[ \t]*(?:flowchart|graph)\b", text[slice(*charts[0])]):
+            start, end = charts[0]
+            return read_mermaid("\n" * text.count("\n", 0, start) + text[start:end], file)
         source = Source(text, file)
         draft = _Reader(source).draft()
     return read_draft(draft, problems, text)
+
+
+def _charts(text: str) -> list[tuple[int, int]]:
+    """Where each block of Mermaid begins and ends that is closed."""
+    found: list[tuple[int, int]] = []
+    start: int | None = None
+    for fence in _FENCE.finditer(text):
+        if start is None and fence["word"] == "mermaid":
+            start = fence.end() + 1
+        elif start is not None and not fence["word"]:
+            found.append((start, fence.start()))
+            start = None
+    return found
 
 
 def is_routine(text: str) -> bool:

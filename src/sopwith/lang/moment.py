@@ -17,6 +17,7 @@ DURATION_HINT = Text("Write 90s, 30m, 2h or 2d.", "请写成 90s、30m、2h 或 
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST = datetime(1, 1, 2, tzinfo=UTC)
 _LAST = datetime(9999, 12, 30, tzinfo=UTC)
 
 
@@ -33,10 +34,12 @@ def read_time(value: Json) -> int | Text:
         return Text(f"'{value}' is not a time", f"“{value}”不是时间")
     if found.tzinfo is None:
         return Text(f"'{value}' has no time zone", f"“{value}”没有时区")
-    try:
-        return (found - _EPOCH) // timedelta(microseconds=1)
-    except OverflowError:
-        return Text(f"'{value}' is not a time", f"“{value}”不是时间")
+    if not _FIRST - _EPOCH <= found - _EPOCH <= _LAST - _EPOCH:
+        return Text(
+            f"'{value}' lies outside the years 1 to 9999 in some time zone",
+            f"“{value}”在某些时区超出了公元 1 至 9999 年",
+        )
+    return (found - _EPOCH) // timedelta(microseconds=1)
 
 
 def read_pause(value: Json) -> float | Text:
@@ -48,6 +51,7 @@ def read_pause(value: Json) -> float | Text:
 
 
 def write_time(at: int) -> str:
-    """Microseconds since 1970 as ISO 8601 in UTC, to the second."""
-    moment = min(_EPOCH + timedelta(microseconds=at), _LAST)
+    """Microseconds since 1970 as ISO 8601 in UTC, to the second; at the most the first and last days there are."""
+    bounds = ((moment - _EPOCH) // timedelta(microseconds=1) for moment in (_FIRST, _LAST))
+    moment = _EPOCH + timedelta(microseconds=sorted((at, *bounds))[1])
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

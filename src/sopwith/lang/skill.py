@@ -232,6 +232,7 @@ def _with_reference(document: Document, head: _Head, body: str, path: Path) -> D
     problems = Problems(document.file)
     place = Place(file=document.file)
     try:
+        _must_be_inside(path)
         reference = read_yaml(read_text_file(path), str(path))
     except (ProcedureError, UserError) as error:
         said = error.message
@@ -267,6 +268,16 @@ def _holds_back(procedure: Procedure, path: str) -> bool:
     parts = path.split(".")
     step = procedure.steps.get(parts[1]) if parts[0] == "steps" and len(parts) == 2 else None
     return parts[-1] in _HOLDS if step is None else bool(step.model_fields_set & _HOLDS)
+
+
+def _must_be_inside(path: Path) -> None:
+    """Raise `UserError` where the file lies outside of the folder of its skill, over a link."""
+    folder = path.parent.parent.resolve()
+    if not path.resolve().is_relative_to(folder):
+        raise UserError(
+            Text("it is a link that leads out of the skill's folder", "它是指向技能文件夹之外的链接"),
+            _CONVERT,
+        )
 
 
 _CONVERT = Text(

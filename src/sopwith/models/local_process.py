@@ -14,6 +14,7 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from multiprocessing.connection import Pipe
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 from weakref import finalize
 
@@ -114,7 +115,10 @@ class ModelProcess:
 
 
 class _Process:
-    """One child under its supervisor, and a thread that reads what it says."""
+    """One child under its supervisor, and two threads: one reads what it says, and one writes what it is told.
+
+    Nobody else touches the pipe: a child that does not read blocks the writer, and no caller.
+    """
 
     def __init__(self, file: LlamaFile) -> None:
         self._owner = os.getpid()
@@ -138,7 +142,10 @@ class _Process:
         self._given_up: set[int] = set()
         self._killed = False
         self.ended = False
-        self._pipe.send(("load", file))
+        self._to_send: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
+        self._to_send.put(("load", file))
+        self._writer = threading.Thread(target=self._write, name="sopwith-model-out", daemon=True)
+        self._writer.start()
         threading.Thread(target=self._read, name="sopwith-model", daemon=True).start()
 
     def ask(self, request: ModelRequest | None) -> tuple[int, Future[Any]]:
@@ -151,8 +158,7 @@ class _Process:
                 return number, answer
             self._calls[number] = answer
             if request is not None:
-                with suppress(OSError):  # it has just ended, which the reader will tell
-                    self._pipe.send(("ask", number, request))
+                self._to_send.put(("ask", number, request))
             elif self._ready:
                 self._settle(number, None)
             else:
@@ -166,8 +172,7 @@ class _Process:
                 return
             del self._calls[number]
             self._given_up.add(number)
-            with suppress(OSError):
-                self._pipe.send(("stop", number))
+            self._to_send.put(("stop", number))
         timer = threading.Timer(STOP_SECONDS, self._kill_for, (number,))
         timer.daemon = True
         timer.start()
@@ -189,6 +194,12 @@ class _Process:
         if number in self._given_up and self._ready and not self.ended:
             self.end()
 
+    def _write(self) -> None:
+        """Tell the child what it is to do, until it has ended."""
+        while (message := self._to_send.get()) is not None:
+            with suppress(OSError):  # it has just ended, which the reader will tell
+                self._pipe.send(message)
+
     def _read(self) -> None:
         """Hand out what the child says, until it has ended."""
         pipe: Any = self._pipe
@@ -203,7 +214,9 @@ class _Process:
             for number in list(self._calls):
                 self._settle(number, Ended(status, ours=self._killed))
             self._given_up.clear()
-            pipe.close()
+        self._to_send.put(None)
+        self._writer.join()
+        pipe.close()
 
     def _take(self, kind: str, number: int = LOADING, value: Any = None) -> None:
         if kind == "ready":

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 
 from sopwith.errors import SopwithError
+from sopwith.ir.event import RunStarted
 from sopwith.ir.pause import SignalSent
 from sopwith.log.port import Log
 from sopwith.run.inbox import messages
 from sopwith.run.operator import TAKEN_FROM
+from sopwith.run.pausing import fits
 from sopwith.run.state import State
-from sopwith.run.stored_run import read_state
+from sopwith.run.stored_run import pinned_book, read_state
 
 _LOGGER = logging.getLogger("sopwith")
 
@@ -36,32 +39,49 @@ async def due(log: Log, now: int) -> list[str]:
         if row.status != "suspended":
             continue
         try:
-            _, state = await read_state(log, row.run)
+            stored, state = await read_state(log, row.run)
             at = next_time(state)
             if at is not None and at <= now:
                 found.append((at, row.run))
-            elif await _has_come(log, state):
+            elif await _has_come(log, stored[0].body, state):
                 found.append((now, row.run))
         except SopwithError as error:
             _LOGGER.warning("run %s cannot be read: %s", row.run, error.message.en)
     return [run for _, run in sorted(found)]
 
 
-async def _has_come(log: Log, state: State) -> bool:
-    """Whether an event lies in the inbox of a run that waits for it, or a run that it has called has ended."""
+async def _has_come(log: Log, started: RunStarted, state: State) -> bool:
+    """Whether an event that fits lies in the inbox of a run that waits for it, or a run that it called has ended."""
     if state.stopping:
         return True
     if state.outcome is not None or state.suspended_at is None or state.taken_by is not None:
         return False
-    events = {cursor.paused.event for cursor in state.cursors if cursor.paused is not None}
-    for message in await messages(log, state.run) if events - {None} else ():
-        body = message.body
-        if isinstance(body, SignalSent) and body.event in events and message.seq not in state.taken:
-            return True
+    waits = any(cursor.paused is not None and cursor.paused.event is not None for cursor in state.cursors)
+    if waits and await _event_has_come(log, started, state):
+        return True
     for child in state.children:
         if not await log.read(child):
             return True
         _, called = await read_state(log, child)
         if called.outcome is not None and called.outcome.kind not in TAKEN_FROM:
             return True
+    return False
+
+
+async def _event_has_come(log: Log, started: RunStarted, state: State) -> bool:
+    """Whether an event lies in the inbox that a waiting step takes. What is hidden in a payload is not looked up here:
+    then it may fit."""
+    nodes = (await pinned_book(log, started)).machine.nodes
+    inbox = await messages(log, state.run)
+    for cursor in state.cursors:
+        paused = cursor.paused
+        for message in inbox if paused is not None and paused.event is not None else ():
+            body = message.body
+            if not isinstance(body, SignalSent) or paused is None or body.event != paused.event:
+                continue
+            late = paused.deadline is not None and message.at > paused.deadline
+            if late or message.seq in state.taken:
+                continue
+            if "<" in json.dumps(body.payload) or not fits(nodes[cursor.step], body.payload):
+                return True
     return False

@@ -14,8 +14,9 @@ def _began(state: State, event: Event, body: WaitBegan) -> None:
 
 def _ended(state: State, event: Event, body: WaitEnded) -> None:
     wake(state, event.at)
-    if body.signal is not None:
-        change(state, taken=state.taken | {body.signal})
+    if body.signal is not None or body.passed_over:
+        taken = {body.signal} if body.signal is not None else set[int]()
+        change(state, taken=state.taken | taken | set(body.passed_over))
     bind(state, event, body)
     missed = body.by == "timeout"
     change_cursor(state, paused=None, missed=missed, done=not missed)
