@@ -9,7 +9,6 @@ from tests.run.family import START
 
 from sopwith import Engine, MemoryLog, ToolError, tool
 from sopwith.guard.vault import MemoryVault
-from sopwith.models.port import ModelReply
 from sopwith.models.scripted import ScriptedModel
 
 HEAD = """
@@ -52,9 +51,7 @@ CASES: dict[str, tuple[str, str, str, list[Any]]] = {
     "each": (
         '    each: {in: "${inputs.list}", as: one}\n    tool: shop.look\n    with: {number: "${one}"}', "gone", ON, [],
     ),
-    "free": ("    grip: free\n    do: Find it.\n    returns: {type: integer}", "handed_over", ON, [
-        ModelReply('{"name": "finish", "arguments": {"outcome": "escalate", "reason": "no"}}'),
-    ]),
+    "free": ("    grip: free\n    do: Find it.\n    returns: {type: integer}", "model", ON, []),
     "route": (
         "    name: Decide", "expression",
         "    next:\n      - {to: other, when: 'inputs.list[5] > 1'}\n      - {otherwise: other}", [],

@@ -84,6 +84,7 @@ DEVIATIONS = {
     "no_step": Text("no step of the procedure", "不属于任何步骤"),
     "no_edge": Text("no way led there", "没有通往该步骤的路径"),
     "closed": Text("the condition of the way does not hold", "该路径的条件不成立"),
+    "left": Text("finished before the end", "未走完就结束"),
     "skipped": Text("a step was left out", "跳过了步骤"),
     "visits": Text("more often than planned", "超出计划次数"),
 }

@@ -9,9 +9,10 @@ from sopwith.ir.body import Body
 Match = Literal["start", "exact", "alias", "none"]
 """How the position was found by the last action: at the start there is none; `alias`: by a tool called alike."""
 
-Deviation = Literal["no_step", "no_edge", "closed", "skipped", "visits"]
+Deviation = Literal["no_step", "no_edge", "closed", "skipped", "visits", "left"]
 """Why an action is none of the ways on: no step has it, no way leads to its step, the condition of the way does not
-hold, the step at hand was left out, or its step was entered more often than its `visits` allow."""
+hold, the step at hand was left out, its step was entered more often than its `visits` allow, or `finish` left out
+steps that follow."""
 
 
 class GuidanceGiven(Body):

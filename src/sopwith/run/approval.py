@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from sopwith.errors import Text, UserError, ValueErased
 from sopwith.guard.approval import hold_to, person
@@ -11,6 +12,8 @@ from sopwith.ir.schema import together, validator
 from sopwith.ir.value import Json, storable
 from sopwith.run.actor import Actor
 
+_ERASED = Text("what could be answered was erased", "可供选择的回答已被清除")
+_TAKE_OVER = Text("cancel the run, and start a new one", "请取消该运行，并开始新的运行")
 ANSWER_HINT = Text("answer with `sopwith resume RUN --answer …`", "用 sopwith resume RUN --answer … 回答")
 
 
@@ -27,7 +30,11 @@ def answered(
     Raises `UserError` for one that does not fit the question, and for one that `by` may not give; then nothing has
     happened.
     """
-    problems = validator(asked.answer_schema or {}).problem_texts(answer)
+    try:
+        schema = cast("dict[str, Json]", driver.values.true(asked.answer_schema or {}))
+    except ValueErased as error:
+        raise UserError(_ERASED, _TAKE_OVER) from error
+    problems = validator(schema).problem_texts(answer)
     if problems:
         said = together(problems)
         raise UserError(Text(f"the answer does not fit: {said.en}", f"回答不合要求：{said.zh}"), ANSWER_HINT)

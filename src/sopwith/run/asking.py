@@ -121,6 +121,11 @@ def resolved_schema(book: Book, node: Node, state: State, convert: Callable[[Any
     return schema
 
 
+def asked_schema(book: Book, node: Node, state: State, values: Values) -> dict[str, Json]:
+    """The schema of what a person may answer to an `ask`, as it may be written."""
+    return {"type": "string"} if node.returns is None else resolved_schema(book, node, state, values.whole)
+
+
 def request_of(
     book: Book, node: Node, form: Form, state: State, values: Values, advice: Advice | None = None
 ) -> ModelRequest:

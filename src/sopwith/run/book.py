@@ -122,8 +122,18 @@ class Book:
         return int(1e6 * min(*phases, *steps, self.procedure.timeout or STEP_SECONDS))
 
     def call_name(self, number: int) -> str:
-        """The name of the result of the `number`-th call of a run, where no step gives it one."""
-        return f"call_{number}"
+        """The name of the result of the `number`-th call of a run, where no step gives it one. No step has it."""
+        name = f"call_{number}"
+        while name in self._step_names:
+            name = f"{name}_"
+        return name
+
+    @cached_property
+    def _step_names(self) -> frozenset[str]:
+        """Every name that a step of the procedure has or writes, also those that the machine does not have."""
+        return frozenset(
+            name for key, step in self.procedure.steps.items() for name in (key, step.writes or key)
+        )
 
     def region_uses(self, region: Region) -> tuple[Use, ...]:
         """What a transcript in a region begins with: the inputs, and what its steps use and none of them writes."""

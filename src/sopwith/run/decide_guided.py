@@ -20,10 +20,10 @@ from sopwith.lang.region import Region
 from sopwith.models.port import ModelReply
 from sopwith.models.reply import Reading, read_reply
 from sopwith.run.advice import advise
-from sopwith.run.asking import form_of, request_of, resolved_schema
+from sopwith.run.asking import asked_schema, form_of, request_of, resolved_schema
 from sopwith.run.book import Book
 from sopwith.run.condition import is_true
-from sopwith.run.decide_step import TOO_LONG, TOO_OFTEN, call_of_model, in_time, step_error
+from sopwith.run.decide_step import TOO_LONG, TOO_OFTEN, call_of_model, in_time, step_error, terms_of_ask
 from sopwith.run.decision import (
     AskModel,
     AskPerson,
@@ -39,9 +39,9 @@ from sopwith.run.decision import (
     TakeEdge,
 )
 from sopwith.run.lifecycle import FREE_EXCHANGES
-from sopwith.run.position import Found, find, is_done, open_ways
+from sopwith.run.position import Found, find, is_done, left_out, open_ways
 from sopwith.run.rejection import reject
-from sopwith.run.route import route, route_error
+from sopwith.run.route import entered_over, route, route_error
 from sopwith.run.state import Cursor, State
 from sopwith.run.state_change import as_said
 from sopwith.run.values import Values, scope
@@ -59,14 +59,16 @@ MISSING = Text(
     "结束本部分之前，以下名称必须有值：{}；请调用 {}",
 )
 CLOSED = Text("none of the ways out of “{}” is open", "“{}”的出口都不可走")
+LEFT_OUT = Text(
+    "this leaves out: {}. Do that first, or finish once more to leave it out",
+    "这样会跳过：{}。请先完成；若确要跳过，请再结束一次",
+)
 NO_EXIT = Text("“{}” has no way out; go on to one of: {}", "“{}”没有出口；请先到其中一步：{}")
 
 
 def decide_guided(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
     """The next decision at `node`, a step of a region. Raises `ExpressionError` where a way out fails."""
     if cursor.failed is not None:
-        if cursor.failed.code == "handed_over":
-            return EnterPhase(Phase.ESCALATE)
         return route_error(book, node, state, cursor, values)
     return in_time(book, node, cursor, _next(book, node, state, cursor, values))
 
@@ -84,7 +86,7 @@ def unset_in_region(book: Book, state: State, step: str) -> tuple[str, ...]:
 
 def _next(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
     if not state.transcript and state.tail is None:  # the region was entered here, and nobody was asked yet
-        if cursor.visit > node.visits + state.forgiven.get(node.step.id, 0):
+        if entered_over(node, state, cursor):
             return FailStep(step_error(book, node, "visits", TOO_OFTEN, str(node.visits)))
         if node.kind == "route" and node.step.end is not None:
             return EnterPhase(Phase.VERIFY if node.step.end == "complete" else Phase.ESCALATE)
@@ -184,7 +186,9 @@ def _give(book: Book, node: Node, state: State, cursor: Cursor, values: Values, 
         template = cast("Template", node.ask)
         names = [path[0] for path in template.paths]
         question = template.render(scope(state, book.procedure.inputs, names, values.whole))
-        return AskPerson(str(question), "ask", dict(node.returns or {"type": "string"}))
+        return AskPerson(
+            str(question), "ask", asked_schema(book, node, state, values), terms=terms_of_ask(node)
+        )
     if node.dynamic_enums:
         problems = validator(resolved_schema(book, node, state, values.true)).problems(reading.value)
         if problems:
@@ -208,9 +212,14 @@ def _finish(
     wrong = _not_yet(book, node, region, exits, value, state, values)
     if wrong is not None:
         return reject(cursor, wrong, reading.repairs)
-    if not is_done(node, state) and state.noted is None:
-        action = reading.action or ""
-        return NoteDeviation(DeviationNoted(action=action, why="skipped", at=node.step.id, to=node.step.id))
+    left = left_out(book, node, state, values)
+    if left is not None and all(error.code != "left_out" for error in cursor.rejections):
+        why, steps = left
+        if state.noted is None:
+            action = reading.action or ""
+            to = steps[0] if steps else None
+            return NoteDeviation(DeviationNoted(action=action, why=why, at=node.step.id, to=to))
+        return reject(cursor, _left_out(book, node, steps), reading.repairs)
     if exits:
         return LeaveRegion(reading.repairs)
     return StoreValue(RESULT, value.get("result"), repairs=reading.repairs)
@@ -250,6 +259,13 @@ def _not_yet(
     schema = book.block.result_schema(node)
     problems = () if schema is None else validator(schema).problems(value.get("result"))
     return _wrong("result: " + "; ".join(problems), node) if problems else None
+
+
+def _left_out(book: Book, node: Node, steps: tuple[str, ...]) -> ErrorData:
+    """What is said once to a model that finishes before the procedure is at its end."""
+    nodes = [book.machine.nodes[step] for step in steps]
+    listed = ", ".join(f"{one.step.title} ({book.block.name(one)})" for one in nodes) or node.step.title
+    return ErrorData(code="left_out", message=LEFT_OUT.in_(book.language).format(listed), step=node.step.id)
 
 
 def ways_out(book: Book, node: Node) -> tuple[CompiledEdge, ...]:

@@ -14,7 +14,7 @@ from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Node
 from sopwith.models.reply import Reading, read_reply
-from sopwith.run.asking import form_of, purpose_of, request_of
+from sopwith.run.asking import asked_schema, form_of, purpose_of, request_of
 from sopwith.run.book import Book
 from sopwith.run.condition import is_true
 from sopwith.run.decide_call import decide_call
@@ -38,7 +38,7 @@ from sopwith.run.options import carried_form
 from sopwith.run.position import result_name
 from sopwith.run.preview import as_text
 from sopwith.run.rejection import reject
-from sopwith.run.route import route, route_error
+from sopwith.run.route import entered_over, route, route_error
 from sopwith.run.state import Cursor, State
 from sopwith.run.values import Values, render
 from sopwith.tools.names import alias
@@ -55,7 +55,7 @@ def decide_step(
     """
     if cursor.failed is not None:
         return route_error(book, node, state, cursor, values)
-    if cursor.visit > node.visits + state.forgiven.get(node.step.id, 0):
+    if entered_over(node, state, cursor):
         return FailStep(step_error(book, node, "visits", TOO_OFTEN, str(node.visits)))
     decision = (work or decide_work)(book, node, state, cursor, values)
     if decision is None:
@@ -207,9 +207,12 @@ def _ask(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -
     if cursor.answer is not None:
         return StoreValue(node.writes or node.step.id, cursor.answer[0], "human")
     question = _render(book, node.ask, state, values.whole)
-    returns = dict(node.returns or {"type": "string"})
-    terms = NO_TERMS if node.step.timeout is None else Terms(expires=node.step.timeout)
-    return AskPerson(str(question), "ask", returns, terms=terms)
+    return AskPerson(str(question), "ask", asked_schema(book, node, state, values), terms=terms_of_ask(node))
+
+
+def terms_of_ask(node: Node) -> Terms:
+    """Until when a question of a step can be answered."""
+    return NO_TERMS if node.step.timeout is None else Terms(expires=node.step.timeout)
 
 
 def _free(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:

@@ -155,6 +155,7 @@ def _step_entered(state: State, event: Event, body: StepEntered) -> None:
         carried=None,
         done_at=None,
         visits=added(state.visits, step, body.visit),
+        entries=state.entries if body.goes_on else added(state.entries, step, state.entries.get(step, 0) + 1),
         path=(*state.path, Visited(step, body.visit, how.by, how.label, how.confidence)),
         entered_by=None,
         step_waited=state.waited,

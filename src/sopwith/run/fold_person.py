@@ -71,6 +71,7 @@ def _handed_back(state: State, event: Event, body: RunHandedBack) -> None:
         entered_by=Visited(body.to, 1, "person", body.by),
         children={},
         forgiven=state.visits,
+        entries={},
         operators=(*state.operators, body.by),
     )
 

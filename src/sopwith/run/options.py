@@ -16,6 +16,7 @@ from sopwith.run.asking import after_rejections, readable, resolved_schema, said
 from sopwith.run.block import narrowed
 from sopwith.run.book import Book, describe_fields, harmless, step_words
 from sopwith.run.condition import is_true
+from sopwith.run.connected import role_of
 from sopwith.run.form import MAX_TOKENS, Form
 from sopwith.run.preview import as_text, is_long, preview
 from sopwith.run.state import State
@@ -91,9 +92,8 @@ def options_request(
     variables = {use.name: shown(use.path, state, inputs, values) for use in _uses(node, options)}
     lines = [_line(book, one, _words(book, one.node, state, values)) for one in options]
     tail = _tail(book, node, variables, lines, _words(book, node, state, values))
-    prompt = Prompt(
-        book.prefix, _turns(book, node, options), after_rejections(book, tail, state), book.block.text
-    )
+    prefix = book.prefix_for(book.shape(node.step.model, role_of("next", choice=False)))
+    prompt = Prompt(prefix, _turns(book, node, options), after_rejections(book, tail, state), book.block.text)
     return ModelRequest(
         prompt,
         "action",

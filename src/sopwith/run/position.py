@@ -117,9 +117,8 @@ def find(book: Book, node: Node, action: str, state: State, values: Values) -> F
         return Found(fresh, why="no_edge")
     alike = next((step for step in region.steps if called_alike(nodes[step], action)), None)
     if alike is not None:
-        return Found(
-            alike, here=alike == node.step.id and undone, why="no_edge" if alike != node.step.id else None
-        )
+        here = alike == node.step.id and undone
+        return Found(alike, here=here, why=None if here else "no_edge")
     return Found(why="no_step")
 
 
@@ -131,17 +130,42 @@ def _ahead(
     region = book.machine.regions[node.step.id]
     nodes = book.machine.nodes
     todo = [(way.open, way.edge.edge.to, way.edge) for way in ways_on(book, node, state, values)]
-    seen = {node.step.id}
+    seen = {
+        (node.step.id, open_) for open_ in (True, None, False)
+    }  # also a closed way may lead where an open one does
     while todo:
         open_, to, first = todo.pop(0)
         if to not in region.steps:
             continue
         yield open_, to, first
-        if nodes[to].kind == "route" and nodes[to].step.end is None and to not in seen:
-            seen.add(to)
+        if nodes[to].kind == "route" and nodes[to].step.end is None and (to, open_) not in seen:
+            seen.add((to, open_))
             for way in ways_on(book, nodes[to], state, values):
                 both = False if False in (open_, way.open) else (None if None in (open_, way.open) else True)
                 todo.append((both, way.edge.edge.to, first))
+
+
+def left_out(
+    book: Book, node: Node, state: State, values: Values
+) -> tuple[Deviation, tuple[str, ...]] | None:
+    """Why `finish` at `node` is none of the ways on, and the steps that it leaves out; None where a way ends there."""
+    region = book.machine.regions[node.step.id]
+    nodes = book.machine.nodes
+    if not is_done(node, state):
+        return "skipped", (node.step.id,)
+    if node.step.end == "complete":
+        return None
+    ahead = list(_ahead(book, node, state, values))
+    outside = [
+        way.open for way in open_ways(book, node.edges, state, values) if way.edge.edge.to not in region.steps
+    ]
+    ends = outside or [
+        open_ for open_, to, _ in ahead if nodes[to].kind == "route" and nodes[to].step.end == "complete"
+    ]
+    if any(open_ is not False for open_ in ends):
+        return None
+    steps = [to for open_, to, _ in ahead if open_ is not False and nodes[to].kind != "route"]
+    return "closed" if ends else "left", tuple(dict.fromkeys(steps))
 
 
 def _why(node: Node, open_: bool | None, state: State) -> Deviation | None:

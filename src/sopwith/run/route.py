@@ -63,17 +63,30 @@ def route(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
 def route_error(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
     """The way on from a failed step: `on_error`, or the end as denied, or an escalation.
 
-    A step that was entered too often, and whose `on_error` led back to it, escalates: no loop is without end.
+    A case that a model hands over escalates. So does a step that was entered too often, and whose `on_error` led back
+    to it: no loop is without end.
     """
     error = cursor.failed
     if error is None:
         raise ValueError("the step has not failed")
-    edge = catching_edge(book, node, state, error, values) if cursor.visit <= node.visits + 1 else None
+    if error.code == "handed_over" and node.open:
+        return EnterPhase(Phase.ESCALATE)
+    over = entered_over(node, state, cursor, 1)
+    edge = None if over else catching_edge(book, node, state, error, values)
     if edge is not None:
         return _take(book, state, edge, "error", error.code, None)
     if error.code == "denied":
         return Finish(Outcome(kind="denied", packet=packet(book, state)))
     return EnterPhase(Phase.ESCALATE)
+
+
+def entered_over(node: Node, state: State, cursor: Cursor, more: int = 0) -> bool:
+    """Whether a step was entered more often than its `visits` (and so many `more`) allow, since a person let it begin
+    anew. Of a guide step only what enters its region counts."""
+    step = node.step.id
+    if node.grip is Grip.GUIDE:
+        return state.entries.get(step, 0) > node.visits + more
+    return cursor.visit > node.visits + state.forgiven.get(step, 0) + more
 
 
 def catching_edge(

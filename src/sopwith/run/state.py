@@ -269,6 +269,8 @@ class State(_Changed):
     owners: Mapping[str, str] = field(default_factory=dict[str, Any])
     """Which step wrote a name."""
     visits: Mapping[str, int] = field(default_factory=dict[str, Any])
+    entries: Mapping[str, int] = field(default_factory=dict[str, Any])
+    """The visits that did not come from inside of the step's region, since a person handed the run back."""
     cursor: Cursor | None = None
     items: Items | None = None
     error: ErrorData | None = None

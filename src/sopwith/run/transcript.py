@@ -27,6 +27,9 @@ _NOTES = {
     "closed": Text(
         "the condition of the way to {} does not hold; this is noted.", "通往 {} 的条件不成立，已记录。"
     ),
+    "left": Text(
+        "{} comes before the procedure is at its end; this is noted.", "流程尚未走完就执行 {}，已记录。"
+    ),
     "skipped": Text("a step before {} was left out; this is noted.", "跳过了 {} 之前的步骤，已记录。"),
     "visits": Text(
         "{} is repeated more often than planned; this is noted.", "{} 的重复次数超出计划，已记录。"
@@ -63,7 +66,8 @@ def open_request(
 def _tail(book: Book, node: Node, state: State, values: Values, words: str | None) -> str:
     cursor = state.cursor
     if cursor is not None and cursor.rejections:
-        return book.file("rejected").fill(tail="", error=harmless(cursor.rejections[-1].message)).lstrip("\n")
+        said = book.file("rejected").fill(tail="", error=harmless(cursor.rejections[-1].message)).lstrip("\n")
+        return "\n".join([*_note(book, state), said])
     if not state.transcript:
         pairs = (
             (use.name, shown(use.path, state, book.procedure.inputs, values)) for use in _uses(book, node)
@@ -73,12 +77,18 @@ def _tail(book: Book, node: Node, state: State, values: Values, words: str | Non
         said = "" if whole else step_words(node, "free", words)
         return book.file("task").fill(variables=lines, step=said)
     lines = [_result(book, node, state, values)]
-    if state.noted is not None:
-        why, action = state.noted
-        lines.append(_NOTES[why].in_(book.language).format(action))
+    lines += _note(book, state)
     if cursor is not None and cursor.checked is False and node.verify is not None:
         lines.append(_NOT_VERIFIED.in_(book.language).format(node.verify.source))
     return "\n".join(lines)
+
+
+def _note(book: Book, state: State) -> list[str]:
+    """What is said of an action that is none of the ways on."""
+    if state.noted is None:
+        return []
+    why, action = state.noted
+    return [_NOTES[why].in_(book.language).format(action)]
 
 
 def _result(book: Book, node: Node, state: State, values: Values) -> str:
