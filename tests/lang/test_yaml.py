@@ -201,7 +201,7 @@ def test_all_problems_are_reported_at_once_in_file_order() -> None:
 @pytest.mark.parametrize(
     ("lines", "meant"),
     [
-        ("toll: x", "tool"), ("if: x", None), ("prompt: x", "do"), ("arguments: {}", "with"), ("retries: {}", "retry"),
+        ("answr: x", "answer"), ("if: x", None), ("prompt: x", "do"), ("arguments: {}", "with"), ("retries: {}", "retry"),
         ("next:\n  - goto: b", "to"), ("next:\n  - to: b\n    if: x", "when"), ("next:\n  - else: b", "otherwise"),
         ("名称: x", "name"),
     ],
@@ -253,7 +253,7 @@ def test_the_error_shows_every_problem_in_both_languages() -> None:
     assert str(raised.value).splitlines() == [
         "leave.yaml cannot be read: 2 problems",
         "error[SW110] leave.yaml:6:5 unknown field 'toll' in 'steps.a'",
-        "help: did you mean 'tool'?",
+        "help: did you mean 'tool' or 'tools'?",
         "error[SW112] leave.yaml:7:11 'steps.a.name' must be text, not the number 3",
         "help: put it in quotes",
     ]

@@ -288,8 +288,8 @@ async def test_a_damaged_file_says_so(log: SqliteLog, path: Path) -> None:
 
 async def test_an_event_of_a_newer_kind_says_so(log: SqliteLog, path: Path) -> None:
     await log.append("r1", [event(1)])
-    sql(path, "UPDATE batch SET envelopes = json_set(envelopes, '$[0][4]', 'guidance.given')")
-    with pytest.raises(LogError, match=r"guidance\.given") as caught:
+    sql(path, "UPDATE batch SET envelopes = json_set(envelopes, '$[0][4]', 'script.started')")
+    with pytest.raises(LogError, match=r"script\.started") as caught:
         await log.read("r1")
     assert "upgrade" in caught.value.hint.en
 
