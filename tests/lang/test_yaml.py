@@ -201,7 +201,8 @@ def test_all_problems_are_reported_at_once_in_file_order() -> None:
 @pytest.mark.parametrize(
     ("lines", "meant"),
     [
-        ("answr: x", "answer"), ("if: x", None), ("prompt: x", "do"), ("arguments: {}", "with"), ("retries: {}", "retry"),
+        ("answr: x", "answer"), ("if: x", None), ("prompt: x", "do"), ("arguments: {}", "with"),
+        ("retries: {}", "retry"),
         ("next:\n  - goto: b", "to"), ("next:\n  - to: b\n    if: x", "when"), ("next:\n  - else: b", "otherwise"),
         ("名称: x", "name"),
     ],
