@@ -55,6 +55,8 @@ OfRun = Annotated[
     str | None, typer.Option("--run", metavar="RUN", help="The procedure of RUN, and its path. 运行的路径")
 ]
 
+Force = Annotated[bool, typer.Option("--force", help="With --output: write over what is there. 覆盖")]
+
 
 @verb.command()
 def show(
@@ -85,9 +87,7 @@ def show(
     ] = False,
     svg: Annotated[bool, typer.Option("--svg", help="Its graph as SVG. SVG 流程图")] = False,
     output: OutputFile = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="With --output: write over what is there. 覆盖")
-    ] = False,
+    force: Force = False,
     run: OfRun = None,
     tools: Tools = None,
     mcp: Mcp = None,
