@@ -117,6 +117,21 @@ def test_a_field_that_does_nothing_on_its_step_is_told(key: str, step: str) -> N
     assert f"'{key}'" in problems[0].message.en and problems[0].severity is Severity.WARNING
 
 
+def test_a_choice_that_a_bounded_model_makes_is_not_held_back_by_its_confidence() -> None:
+    steps = """steps:
+  a:
+    do: "Sort ${run.request}"
+    grip: %s
+    min_confidence: 0.5
+    next: [{to: z, judge: they ask for a refund}, {otherwise: b}]
+  b: {end: complete}
+  z: {end: escalate}
+"""
+    assert [d.code for d in found(steps % "strict")] == []
+    (told,) = found(steps % "bounded")
+    assert told.code == "SW504" and "grip: strict" in told.hint.en and told.fix == ()
+
+
 def test_the_model_of_a_procedure_serves_the_steps_that_name_none() -> None:
     text = (
         HEAD

@@ -29,7 +29,7 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
         for key, hint in _idle(step, grip_of(step, subject.procedure.grip)):
             message = Text(f"'{key}' does nothing on this step", f"“{key}”在该步骤上不起作用")
             path = ("steps", name, key)
-            fix = () if key == "grip" else (Edit(path=path, action="remove"),)
+            fix = () if key == "grip" or hint is _NO_LETTER else (Edit(path=path, action="remove"),)
             yield subject.warning("SW504", path, message, hint, fix)
 
 
@@ -53,6 +53,8 @@ def _idle(step: Step, grip: Grip) -> Iterator[tuple[str, Text]]:
         yield "timeout", _NO_TIMEOUT
     if step.min_confidence is not None and not judges and not (step.kind == "returns" and choice):
         yield "min_confidence", _NO_CHOICE
+    elif step.min_confidence is not None and grip is not Grip.STRICT and step.kind != "returns":
+        yield "min_confidence", _NO_LETTER
     if step.examples and not judges and step.work in ("ask", "route", "free", "wait", "call"):
         yield "examples", _NO_MODEL
 
@@ -89,6 +91,10 @@ _NO_VALUE = Text("An 'answer' is text: remove it.", "answer 是文本：请删�
 _NO_CHOICE = Text(
     "Only a choice has a confidence: an enum in 'returns', or 'judge' edges.",
     "只有选择才有置信度：returns 中的 enum，或 judge 边。",
+)
+_NO_LETTER = Text(
+    "A reply that picks its way has no confidence: with 'grip: strict' on the step, doubtful ones are held back.",
+    "自行选择去路的回复没有置信度：请在该步骤写 grip: strict，把握不足的选择才会被拦住。",
 )
 _NO_MODEL = Text("No model is shown them at this step: remove them.", "模型在该步骤看不到它们：请删除。")
 
