@@ -235,7 +235,11 @@ def shown(size: Size, folder: Path) -> Measure:
     way to show it."""
     file = folder / "long.yaml"
     file.write_text(write_yaml(long_procedure(size.steps)), encoding="utf-8")
-    ways = ([], ["--text", "-o", str(folder / "long.txt")], ["--svg", "-o", str(folder / "long.svg")])
+    ways = (
+        [],
+        ["--text", "--force", "-o", str(folder / "long.txt")],
+        ["--svg", "--force", "-o", str(folder / "long.svg")],
+    )
     took: list[list[float]] = [[] for _ in ways]
     for _ in range(max(1, size.repeats // 2)):
         for seconds, way in zip(took, ways, strict=True):
