@@ -126,6 +126,7 @@ def _too_many_choices(data: Data, rng: Random) -> None:
 
 @breaks("SW218")
 def _always_or_never(data: Data, rng: Random) -> None:
+    strictly(data)
     condition(data, rng.choice(("seen.n > 5", "seen.n < 5")))
     seen(data, n={"type": "integer", "maximum": 3})
 
@@ -141,6 +142,7 @@ def _two_conditions_of(data: Data, one: str, two: str) -> None:
 
 @breaks("SW219")
 def _covered(data: Data, rng: Random) -> None:
+    strictly(data)
     _two_conditions_of(data, "seen.n > 3", "seen.n > 10")
 
 
@@ -181,6 +183,7 @@ def _vague(data: Data, rng: Random) -> None:
 
 @breaks("SW225")
 def _blind(data: Data, rng: Random) -> None:
+    strictly(data)
     condition(data, "run.request == 'x'")
     data["steps"]["broken"]["next"][0] = {"to": "over", "judge": "more than 30 days have passed"}
 
