@@ -26,7 +26,7 @@ def test_what_ships_is_valid_and_says_what_was_measured():
     profile = Profiles().of(QWEN)
     assert profile.context == 4096 and "17 of 18" in profile.about and profile.calibration is None
     assert Profiles().of("openai:unheard-of") == Profile()
-    assert Profile().shape == PLAIN and Profile().supports_tools
+    assert Profile().shape == PLAIN
 
 
 def test_ones_own_stand_over_what_ships_field_by_field():

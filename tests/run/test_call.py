@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import datetime
 
 import pytest
 from tests.run.family import WRITES, Family, kinds
@@ -54,6 +55,18 @@ async def test_a_parent_that_waits_is_nobodys_and_its_clock_stands_still() -> No
     assert run.events[suspended].body.waiting_for == "child"
     assert kinds(run)[suspended + 1 : suspended + 4] == ["message.received", "run.resumed", "lease.taken"]
     assert run.state.waited > 999e6
+
+
+async def test_a_child_that_begins_after_midnight_has_the_day_of_its_parent() -> None:
+    family = Family()
+    day = datetime.fromtimestamp(family.clock() / 1e6).replace(hour=23, minute=59, second=50)
+    family.clock.pass_(day.timestamp() - family.clock() / 1e6)
+    family.till.before = lambda: family.clock.pass_(20.0)
+    run = await family.run()
+    (child,) = await family.children()
+    begun = (await family.log.read(child))[0]
+    assert datetime.fromtimestamp(begun.at / 1e6).date() > day.date()
+    assert begun.body.date == run.events[0].body.date == day.date().isoformat()
 
 
 async def test_a_child_that_asks_leaves_both_waiting_and_its_answer_drives_both() -> None:

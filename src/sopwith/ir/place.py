@@ -18,8 +18,3 @@ def item_of(instance: str | None) -> int | None:
         return None
     found = _INSTANCE.fullmatch(instance)
     return None if found is None else int(found[3])
-
-
-def visit_of(instance: str) -> int:
-    """Which visit of the step it is, from 1."""
-    return int(instance.partition("[")[0].partition("#")[2] or 1)

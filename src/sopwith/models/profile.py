@@ -79,11 +79,6 @@ class Profile(BaseModel):
         """What of it changes the bytes of prompts."""
         return Shape(self.io_words, self.flat, self.choice)
 
-    @property
-    def supports_tools(self) -> bool:
-        """Whether the endpoint is asked for actions by tool calls."""
-        return self.mode in ("auto", "tools")
-
     def sure(self, own: float | None) -> float | None:
         """The calibrated confidence of a choice; as it is where there is no calibration."""
         return own if own is None or self.calibration is None else self.calibration.of(own)

@@ -12,7 +12,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from sopwith.errors import ExpressionError, RunBusy, Text, UserError, ValueErased
 from sopwith.ir.event import Body, Event, Principal, RunStarted, RunTakenOver
@@ -245,7 +244,7 @@ class Children:
         return stored, await self.go_on(stored, "driver")
 
     async def _begun(self, parent: StoredRun, sent: MessageSent) -> StoredRun:
-        """A child that begins: for the principal of its parent, under the rules in force, with the true inputs."""
+        """A child that begins: for the principal and on the day of its parent, under the rules in force."""
         driving, above = self.driving, parent.started
         caller = parent.driver
         given = dict(caller.values.true(sent.payload))
@@ -271,7 +270,7 @@ class Children:
             principal=principal.model_copy(update={"id": redactor.redact(principal.id)}),
             request=redactor.redact(request),
             inputs=driving.redaction.inputs(redactor, given),
-            date=datetime.fromtimestamp(driving.clock() / 1e6).date().isoformat(),
+            date=above.date,
             language=book.language,
             budget=sent.budget,
             dry_run=above.dry_run,

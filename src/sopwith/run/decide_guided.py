@@ -23,7 +23,7 @@ from sopwith.run.advice import advise
 from sopwith.run.asking import asked_schema, form_of, request_of, resolved_schema
 from sopwith.run.book import Book
 from sopwith.run.condition import is_true
-from sopwith.run.decide_step import TOO_LONG, TOO_OFTEN, call_of_model, in_time, step_error, terms_of_ask
+from sopwith.run.decide_step import TOO_LONG, TOO_OFTEN, call_of_model, in_time, terms_of_ask
 from sopwith.run.decision import (
     AskModel,
     AskPerson,
@@ -44,6 +44,7 @@ from sopwith.run.rejection import reject
 from sopwith.run.route import entered_over, route, route_error
 from sopwith.run.state import Cursor, State
 from sopwith.run.state_change import as_said
+from sopwith.run.step_error import step_error
 from sopwith.run.values import Values, scope
 from sopwith.tools.names import alias
 

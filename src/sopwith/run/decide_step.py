@@ -40,6 +40,7 @@ from sopwith.run.preview import as_text
 from sopwith.run.rejection import reject
 from sopwith.run.route import entered_over, route, route_error
 from sopwith.run.state import Cursor, State
+from sopwith.run.step_error import step_error
 from sopwith.run.values import Values, render
 from sopwith.tools.names import alias
 
@@ -302,11 +303,6 @@ def _not_approved(book: Book, node: Node, tool: ToolSpec, cursor: Cursor) -> Err
     said = NOT_APPROVED.in_(book.language).format(tool.name, last.by)
     message = said if last.why is None else f"{said}: {last.why}"
     return ErrorData(code="denied", message=message, step=node.step.id)
-
-
-def step_error(book: Book, node: Node, code: str, text: Text, what: str) -> ErrorData:
-    """An error of the step."""
-    return ErrorData(code=code, message=text.in_(book.language).format(what), step=node.step.id)
 
 
 TOO_LONG = Text("not finished after {} exchanges", "{} 次往返后仍未完成")
