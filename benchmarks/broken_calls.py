@@ -7,6 +7,19 @@ from random import Random
 from benchmarks.breaking import TEXT, Data, breaks, first
 from sopwith.ir.procedure import Call, Input, Procedure, Step
 
+TOO_DEEP = (
+    *(
+        Procedure(
+            id=f"deep{i}",
+            start="down",
+            steps={"down": Step(id="down", call=Call(procedure=f"deep{i + 1}"), end="complete")},
+        )
+        for i in range(1, 9)
+    ),
+    Procedure(id="deep9", start="down", steps={"down": Step(id="down", end="complete")}),
+)
+"""Procedures that call each other, one more than a run goes down when another one calls the first."""
+
 LIBRARY = {
     one.id: one
     for one in (
@@ -21,15 +34,7 @@ LIBRARY = {
             start="back",
             steps={"back": Step(id="back", call=Call(procedure="caller"), end="complete")},
         ),
-        *(
-            Procedure(
-                id=f"deep{i}",
-                start="down",
-                steps={"down": Step(id="down", call=Call(procedure=f"deep{i + 1}"), end="complete")},
-            )
-            for i in range(1, 9)
-        ),
-        Procedure(id="deep9", start="down", steps={"down": Step(id="down", end="complete")}),
+        *TOO_DEEP,
     )
 }
 """The procedures that the broken steps call."""

@@ -73,14 +73,16 @@ async def drive(folder: str, after: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("wakes", [False, True], ids=["resume", "wake"])
 @pytest.mark.parametrize("after", range(1, 14))
-async def test_a_killed_caller_goes_on_with_one_child(after: int, tmp_path: Path) -> None:
+async def test_a_killed_caller_goes_on_with_one_child(after: int, wakes: bool, tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(tmp_path), str(after)]
     ended = await asyncio.to_thread(subprocess.run, command, check=False, timeout=60)
     assert ended.returncode in (0, -signal.SIGKILL)
     async with engine(tmp_path, SqliteLog(tmp_path / "runs.db")) as made:
         if ended.returncode:
-            run = await made.resume("root")
+            waits = any(row.run == "root" and row.status == "suspended" for row in await made.log.runs())
+            run = (await made.wake())[-1] if wakes and waits else await made.resume("root")
             assert run.output == {"receipt": "R-1"}
         events = await made.log.read("root")
         kinds = [event.body.kind for event in events]

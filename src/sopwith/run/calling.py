@@ -11,6 +11,7 @@ from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import CallJudged, CallProposed
 from sopwith.ir.message import DEPTH, MessageReceived, MessageSent
 from sopwith.ir.outcome import Outcome
+from sopwith.ir.place import step_id
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.schema import together, validator
 from sopwith.ir.tool import ErrorData
@@ -174,7 +175,7 @@ def received(caller: Actor, child: Actor, sent: Child) -> MessageReceived:
         try:
             true = child.values.true(outcome.output)
             _learn(caller, child, child.values.whole(outcome.output))
-            name = caller.book.machine.nodes[step_of(sent)].writes
+            name = caller.book.machine.nodes[step_id(sent.step)].writes
             stored = caller.journal.stored(caller.redact(true))
         except ValueErased:
             error = _error(caller, sent, "erased", ERASED.in_(caller.book.language).format(sent.procedure))
@@ -223,10 +224,5 @@ def _learn(caller: Actor, child: Actor, told: Json) -> None:
     caller.around.redactor.learn_secrets(child.around.redactor.hidden(told))
 
 
-def step_of(sent: Child) -> str:
-    """The id of the step that has called a run."""
-    return sent.step.partition("[")[0].partition("#")[0]
-
-
 def _error(caller: Actor, sent: Child, code: str, message: str) -> ErrorData:
-    return ErrorData(code=code, message=str(caller.redact(message)), step=step_of(sent))
+    return ErrorData(code=code, message=str(caller.redact(message)), step=step_id(sent.step))

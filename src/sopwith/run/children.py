@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from sopwith.errors import ExpressionError, RunBusy, Text, UserError, ValueErased
 from sopwith.ir.event import Body, Event, Principal, RunStarted, RunTakenOver
 from sopwith.ir.message import MessageSent
-from sopwith.run.calling import CALLER, DEADLINE, error_of, never_began, received, step_of, wrote
+from sopwith.ir.place import step_id
+from sopwith.run.calling import CALLER, DEADLINE, error_of, never_began, received, wrote
 from sopwith.run.decide_call import calls_again
 from sopwith.run.decision import VERSION as DECISIONS
 from sopwith.run.drive import Driver
@@ -298,7 +299,7 @@ class Children:
 
     def _goes_on_without(self, caller: Driver, ended: Driver, sent: Child) -> bool:
         state = caller.journal.state
-        node = caller.book.machine.nodes[step_of(sent)]
+        node = caller.book.machine.nodes[step_id(sent.step)]
         error = error_of(caller, ended, sent)
         cursor = next((c for c in state.cursors if c.child == ended.journal.run), None)
         if cursor is not None and calls_again(node, cursor, error, wrote=wrote(ended.journal.state)):

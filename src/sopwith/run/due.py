@@ -9,8 +9,10 @@ import sys
 from sopwith.errors import SopwithError
 from sopwith.ir.event import RunStarted
 from sopwith.ir.pause import SignalSent
+from sopwith.ir.place import step_id
 from sopwith.log.port import Log
 from sopwith.run.inbox import messages
+from sopwith.run.lease import holder
 from sopwith.run.operator import TAKEN_FROM
 from sopwith.run.pausing import fits
 from sopwith.run.state import State
@@ -43,15 +45,19 @@ async def due(log: Log, now: int) -> list[str]:
             at = next_time(state)
             if at is not None and at <= now:
                 found.append((at, row.run))
-            elif await _has_come(log, stored[0].body, state):
+            elif await _has_come(log, stored[0].body, state, now):
                 found.append((now, row.run))
         except SopwithError as error:
             _LOGGER.warning("run %s cannot be read: %s", row.run, error.message.en)
     return [run for _, run in sorted(found)]
 
 
-async def _has_come(log: Log, started: RunStarted, state: State) -> bool:
-    """Whether an event that fits lies in the inbox of a run that waits for it, or a run that it called has ended."""
+async def _has_come(log: Log, started: RunStarted, state: State, now: int) -> bool:
+    """Whether an event that fits lies in the inbox of a run, or a run that it called has ended or lost its driver.
+
+    A called run that a person can still take over counts where the call may have another way on: whoever goes on finds
+    out.
+    """
     if state.stopping:
         return True
     if state.outcome is not None or state.suspended_at is None or state.taken_by is not None:
@@ -59,12 +65,19 @@ async def _has_come(log: Log, started: RunStarted, state: State) -> bool:
     waits = any(cursor.paused is not None and cursor.paused.event is not None for cursor in state.cursors)
     if waits and await _event_has_come(log, started, state):
         return True
-    for child in state.children:
-        if not await log.read(child):
+    for name, child in state.children.items():
+        if not await log.read(name):
             return True
-        _, called = await read_state(log, child)
-        if called.outcome is not None and called.outcome.kind not in TAKEN_FROM:
+        _, called = await read_state(log, name)
+        if called.outcome is None:
+            if called.suspended_at is None and holder(called, now) is None:
+                return True
+        elif called.outcome.kind not in TAKEN_FROM or state.dry_run:
             return True
+        else:
+            step = (await pinned_book(log, started)).machine.nodes[step_id(child.step)].step
+            if step.on_error or step.retry is not None:
+                return True
     return False
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.broken_calls import TOO_DEEP
+
 from sopwith.ir.procedure import Call, Input, Procedure, Step
 from sopwith.ir.tool import Effect, ToolSpec
 
@@ -48,15 +50,7 @@ LIBRARY = {
             start="back",
             steps={"back": Step(id="back", call=Call(procedure="example"), end="complete")},
         ),
-        *(
-            Procedure(
-                id=f"deep{i}",
-                start="down",
-                steps={"down": Step(id="down", call=Call(procedure=f"deep{i + 1}"), end="complete")},
-            )
-            for i in range(1, 9)
-        ),
-        Procedure(id="deep9", start="down", steps={"down": Step(id="down", end="complete")}),
+        *TOO_DEEP,
     )
 }
 
