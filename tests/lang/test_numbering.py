@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from tests.lang.strategies import SETTINGS, procedures
 
 from sopwith.ir.procedure import Procedure
@@ -111,6 +113,22 @@ def test_the_graph_knows_cycles_and_order() -> None:
     assert order.index("d") < order.index("e") < order.index("f")
 
 
-@given(procedures())
+def in_order(procedure: Procedure, order: Iterable[str]) -> Procedure:
+    return procedure.model_copy(update={"steps": {name: procedure.steps[name] for name in order}})
+
+
+@given(procedures().flatmap(lambda p: st.builds(in_order, st.just(p), st.permutations(list(p.steps)))))
 def test_a_procedure_and_its_routine_text_have_the_same_numbers(procedure: Procedure) -> None:
     assert numbers(procedure) == numbers(sayable(procedure))
+
+
+def test_a_step_listed_after_the_arms_around_its_branch_is_outside_of_all_of_them() -> None:
+    nested = procedure(a="b c", b="d e", d="", e="f", c="", f="")
+    assert numbers(nested) == {
+        "a": "1",
+        "b": "1-1 1",
+        "d": "1-1 1-1 1",
+        "e": "1-1 1-2 1",
+        "c": "1-2 1",
+        "f": "2",
+    }

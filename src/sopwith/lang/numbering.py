@@ -10,13 +10,15 @@ branches and edges agree.
 - A step with one successor that is no join continues its line, whatever the other edges go to. Several such
   successors open a branch each.
 - A file lists the arms of a step one after the other: what follows a branch's last step but is listed after
-  the head of a sibling arm is on the line of the branching step.
+  the head of a later sibling arm is on the line of the branching step, of the outermost such branch.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect
 from collections import Counter
+from collections.abc import Iterator
+from math import inf
 
 from sopwith.ir.procedure import Procedure
 from sopwith.lang.graph import Graph, graph
@@ -49,8 +51,10 @@ class _Numbering:
         self.before = _forward_predecessors(self.graph)
         self.joins = {s for s in self.graph.order if len(self.before[s]) != 1} | set(self.graph.roots)
         self.line: dict[str, str] = {}
-        self.opened_by: dict[str, str] = {}
-        self.heads: dict[str, list[int]] = {}
+        self.around: dict[str, str] = {MAIN: MAIN}
+        self.ends: dict[str, float] = {MAIN: inf}
+        self.arm_ends: dict[str, dict[str, float]] = {}
+        self.leaves: dict[str, str] = {MAIN: MAIN}
 
     def number(self) -> dict[str, str]:
         used: Counter[str] = Counter()
@@ -66,26 +70,41 @@ class _Numbering:
         (previous,) = self.before[step]
         arms = self._arms(previous)
         if len(arms) > 1:
-            targets = [e.to for e in self.procedure.steps[previous].next]
-            line = f"{found[previous]}-{targets.index(step) + 1}"
-            self.opened_by[line] = previous
-            self.heads[previous] = sorted(self.position[arm] for arm in arms)
-            return line
-        line = self.line[previous]
-        while line and self._left(line, previous, step):
-            line = self.line[self.opened_by[line]]
+            return self._branch(previous, step, arms, found[previous])
+        return self._going_on(self.line[previous], self.position[step])
+
+    def _branch(self, opener: str, head: str, arms: list[str], number: str) -> str:
+        """A new line inside that of `opener`. `leaves` skips the lines that a line around them always ends before."""
+        targets = [e.to for e in self.procedure.steps[opener].next]
+        line, around = f"{number}-{targets.index(head) + 1}", self.line[opener]
+        self.around[line] = around
+        if opener not in self.arm_ends:
+            self.arm_ends[opener] = dict(self._ends(arms))
+        self.ends[line] = self.arm_ends[opener][head]
+        outer = self.leaves[around]
+        self.leaves[line] = line if self.ends[line] < self.ends[outer] else outer
         return line
+
+    def _ends(self, arms: list[str]) -> Iterator[tuple[str, float]]:
+        """Where the first later sibling of each arm is listed after it; infinity for none."""
+        later: list[int] = []
+        for arm in reversed(arms):
+            at = bisect(later, self.position[arm])
+            yield arm, later[at] if at < len(later) else inf
+            later.insert(at, self.position[arm])
+
+    def _going_on(self, line: str, position: int) -> str:
+        """The line of a step listed at `position` that follows on `line`: around the outermost branch it has left."""
+        found, leaving = line, self.leaves[line]
+        while self.ends[leaving] < position:
+            found = self.around[leaving]
+            leaving = self.leaves[found]
+        return found
 
     def _arms(self, step: str) -> list[str]:
         """The successors that are no joins."""
         follow = self.graph.successors[step]
         return [to for to in follow if to not in self.joins and (step, to) not in self.graph.back]
-
-    def _left(self, line: str, previous: str, step: str) -> bool:
-        """Whether the head of a sibling arm is listed between the two steps."""
-        heads = self.heads[self.opened_by[line]]
-        following = bisect_right(heads, self.position[previous])
-        return following < len(heads) and heads[following] < self.position[step]
 
 
 def _forward_predecessors(found: Graph) -> dict[str, list[str]]:
