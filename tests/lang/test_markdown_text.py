@@ -174,3 +174,71 @@ def test_many_open_fences_are_looked_at_once() -> None:
         read_markdown("```mermaid\n" * 18_000)
     with pytest.raises(ProcedureError, match="at most 200000"):
         read_markdown("```mermaid\n" * 20_000)
+
+
+def ways(document: Document) -> dict[str, list[tuple[str, str]]]:
+    """Where each step leads, by the words of the steps: under which condition, and to what."""
+    steps = document.procedure.steps
+    assert [found.code for found in check(document) if found.code == "SW203"] == []
+
+    def words(step: str) -> str:
+        return steps[step].name or steps[step].do or str(steps[step].end)
+
+    return {
+        words(name): [(e.judge or ("otherwise" if e.otherwise else ""), words(e.to)) for e in step.next]
+        or [("", str(step.end))]
+        for name, step in steps.items()
+    }
+
+
+def test_a_list_in_which_one_branch_ends_goes_on_for_the_rest() -> None:
+    document = read_markdown(
+        "# 报销\n\n1. 财务核对发票\n2. 发票不合格的，退回员工，结束流程\n3. 金额超过 5000 元的，转到第 5 步\n"
+        "4. 财务付款，结束流程\n5. 总经理审批\n6. 审批通过，转到第 4 步\n7. 审批不通过，通知员工，结束流程\n"
+    )
+    found = ways(document)
+    assert found["退回员工"] == [("", "complete")]
+    assert ("发票不合格", "退回员工") in found["财务核对发票"] or any(
+        ("发票不合格", "退回员工") in one for one in found.values()
+    )
+    assert [("审批通过", "财务付款"), ("otherwise", "审批不通过，通知员工")] in found.values()
+    assert [("金额超过 5000 元", "总经理审批"), ("otherwise", "财务付款")] in found.values()
+    assert document.notes == ()
+
+
+def test_items_up_to_an_ending_belong_to_the_branch_where_nothing_else_leads_on() -> None:
+    document = read_markdown("1. 如果超过 30 天，告知顾客\n2. 记录原因\n3. 结束流程\n4. 退款\n")
+    found = ways(document)
+    assert found["告知顾客"] == [("", "记录原因")]
+    assert [("超过 30 天", "告知顾客"), ("otherwise", "退款")] in found.values()
+    assert notes(document) == [("SW718", 2)]
+
+
+def test_what_a_condition_with_a_colon_is_about_stands_below_it() -> None:
+    found = ways(read_markdown("1. 收件\n2. 如果超过 30 天：\n   1. 告知顾客\n   2. 结束流程\n3. 退款\n"))
+    assert [("超过 30 天", "告知顾客"), ("otherwise", "退款")] in found.values()
+
+
+def test_an_action_before_an_ending_is_no_condition() -> None:
+    document = read_markdown("1. 收件\n2. 归档，结束流程\n3. 退款\n")
+    assert [found.code for found in check(document)] == ["SW203"]
+    assert document.procedure.steps["step_2"].do == "归档"
+
+
+def test_a_branch_that_ends_in_a_row_of_a_table_leaves_the_rows_after_it() -> None:
+    document = read_markdown(
+        "| 序号 | 步骤 | 处理 | 工具 | 下一步 |\n|---|---|---|---|---|\n"
+        "| 1 | 受理 | 查询订单 | shop.get_order | 2 |\n"
+        "| 2 | 审核 | 如果超过 30 天，告知顾客，结束流程 | | 4 |\n"
+        "| 3 | 补发 | 补发 | | 5 |\n"
+        "| 4 | 选择 | 如果顾客要换货，转到第 3 步；否则退款 | shop.refund | 结束 |\n"
+        "| 5 | 归档 | 归档 | | |\n"
+    )
+    found = ways(document)
+    assert found["受理"] == [("", "审核")]
+    assert found["审核"] == [("超过 30 天", "告知顾客"), ("otherwise", "选择")]
+    assert found["选择"] == [("顾客要换货", "补发"), ("otherwise", "退款")]
+    assert found["退款"] == [("", "complete")]
+    assert [s.tool for s in document.procedure.steps.values() if s.do == "退款"] == ["shop.refund"]
+    assert document.procedure.steps["get_order"].name == "受理"
+    assert notes(document) == []

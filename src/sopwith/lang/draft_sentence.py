@@ -38,6 +38,20 @@ _HAND_OVER = re.compile(
     re.IGNORECASE,
 )
 _IF = re.compile(r"(?:if|in\s+case(?:\s+that)?)\s+|(?:如果|若是|若|假如|倘若|如)\s*", re.IGNORECASE)
+_THAT = re.compile(r"(?:对于?)?(?P<cond>[^，,。；;：:]{2,60})的\s*[，,]\s*(?P<then>.+)", re.DOTALL)
+"""The condition of an official text: 发票不合格的，退回员工。"""
+_HEAD = re.compile(
+    r"(?:if|in\s+case(?:\s+that)?)\s+(?P<en>[^:：]+)[:：]|(?:如果|若是|若|假如|倘若)\s*(?P<zh>[^:：]+)[:：]",
+    re.IGNORECASE,
+)
+"""A condition whose steps stand below it."""
+_CLAUSE = re.compile(r"(?P<cond>[^，,。；;：:]{2,40})[，,]\s*(?P<then>.+)", re.DOTALL)
+_STATE = re.compile(
+    r"[不未无没]|超过|超出|低于|高于|大于|小于|少于|多于|达到|满足|符合|一致|相符|合格|齐全|通过|成功|失败|异常|正常|同意|拒绝"
+    r"|逾期|超时|属于|存在|缺少|\b(?:is|are|was|were|has|have|not|no|over|under|above|below|fails?|succeeds?)\b",
+    re.IGNORECASE,
+)
+"""Words of a clause that says how things are, rather than what is done."""
 _WHEN = re.compile(r"当(?P<cond>[^，,。]{1,80}?)时\s*[，,]\s*(?P<then>.+)", re.DOTALL)
 _THEN = re.compile(
     r"\s*[,，]\s*(?:then\s+|则\s*|那么\s*|就\s*)?|\s+then\s+|\s*[:：]\s*|(?<=\S)则", re.IGNORECASE
@@ -96,6 +110,23 @@ def read_sentence(text: str) -> Sentence:
     return Sentence(action, (), _doubts(action))
 
 
+def with_clause(text: str) -> Sentence | None:
+    """`text` read as a case whose condition is its first clause, `审批通过，转到第 5 步`: where that says how things
+    are, and the rest ends or goes elsewhere."""
+    words = " ".join(text.split())
+    clause = _CLAUSE.fullmatch(words)
+    if clause is None or _STATE.search(clause["cond"]) is None:
+        return None
+    action = read_action(clause["then"])
+    return Sentence(None, (Case(clause["cond"].strip(), action),)) if action.goto or action.end else None
+
+
+def steps_named(text: str) -> set[str]:
+    """The numbers of the steps that `text` says to go to."""
+    found = _GOTO_INSIDE.finditer(" ".join(text.split()))
+    return {number_of(one["en"] or one["zh"] or one["st"]) for one in found}
+
+
 def _cases(words: str) -> tuple[Case, ...]:
     otherwise = _OTHERWISE.match(words)
     if otherwise is not None and (otherwise.group().strip()[-1:] in ",，:：" or words[otherwise.end() :]):
@@ -105,7 +136,12 @@ def _cases(words: str) -> tuple[Case, ...]:
         return (Case(answer["cond"], read_action(answer["then"])),)
     if when is not None:
         return _with_else(when["cond"], when["then"])
-    start = _IF.match(words)
+    start, head = _IF.match(words), _HEAD.fullmatch(words)
+    that = _THAT.fullmatch(words) if start is None else None
+    if that is not None:
+        return _with_else(that["cond"], that["then"])
+    if head is not None:
+        return (Case((head["en"] or head["zh"]).strip(), read_action("")),)
     then = None if start is None else _THEN.search(words, start.end())
     if start is None or then is None or then.start() == start.end() or then.end() == len(words):
         return ()

@@ -17,7 +17,14 @@ from sopwith.lang.document import Document, Path
 from sopwith.lang.draft import Draft, Table
 from sopwith.lang.draft_number import StepNumbers
 from sopwith.lang.draft_outline import Entry, Outline, outline
-from sopwith.lang.draft_sentence import Action, Case, Sentence, read_action, read_sentence
+from sopwith.lang.draft_sentence import (
+    Action,
+    Sentence,
+    read_action,
+    read_sentence,
+    steps_named,
+    with_clause,
+)
 from sopwith.lang.draft_table import StepRow, cases_of, steps_of
 from sopwith.lang.identifier import identifier
 from sopwith.lang.kinds import UNUSABLE
@@ -81,6 +88,7 @@ class _Builder:
         self.open: list[_Open] = []
         self.gotos: list[tuple[_Open, str, tuple[int, ...]]] = []
         self.numbers: StepNumbers[_Node] = StepNumbers(problems)
+        self.named = set[str]().union(*map(steps_named, _words_of(found.entries)))
         words = "".join((found.title, *found.description, *_words_of(found.entries)))
         self.zh = sum("\u4e00" <= c <= "\u9fff" for c in words) * 4 > len(words)
 
@@ -88,6 +96,7 @@ class _Builder:
         self._parts(self.found.entries)
         self._resolve_gotos()
         self._close()
+        self._lead_past_endings()
         if not self.nodes and not self.problems:
             self._no_steps(text)
         self.problems.refuse()
@@ -128,7 +137,7 @@ class _Builder:
                 self._table(part)
                 at += 1
                 continue
-            sentence = read_sentence(part.text)
+            sentence = self._sentence(part, parts[at + 1 :])
             if sentence.action is not None:
                 self._entry(part, sentence)
                 at += 1
@@ -141,6 +150,16 @@ class _Builder:
                 cases.append((entry, said))
                 at += 1
             self._decide(cases)
+
+    def _sentence(self, entry: Entry, later: list[Entry | Table]) -> Sentence:
+        """What an entry says. One that ends or goes elsewhere, where nothing but it could lead to the numbered entry
+        after it, does so under a condition."""
+        said = read_sentence(entry.text)
+        following = next((one for one in later if isinstance(one, Entry) and one.number), None)
+        leaves = said.action is not None and (said.action.goto or said.action.end == "complete")
+        if not (leaves and entry.number and following) or following.number.rpartition(".")[2] in self.named:
+            return said
+        return with_clause(entry.text) or said
 
     def _entry(self, entry: Entry, sentence: Sentence) -> None:
         """A step without a condition, with the words below it, and then its own steps and cases."""
@@ -243,12 +262,28 @@ class _Builder:
             self._decide([(Entry("", row.place), Sentence(None, (row.case,))) for row in cases])
             return
         for row in steps_of(table, self.problems):
-            if row.condition is not None:
-                self._decide([(_row(row, scope), Sentence(None, (Case(row.condition, row.action),)))])
-            else:
-                self.numbers.scopes.append(scope)
-                self._number(_row(row, scope), self._act(row.action, row.place, []))
-                self.numbers.scopes.pop()
+            self.numbers.scopes.append(scope)
+            self._row(row, scope)
+            self.numbers.scopes.pop()
+
+    def _row(self, row: StepRow, scope: int) -> None:
+        """The step of a row, or the cases in it, and where it goes on."""
+        entry, action = _row(row, scope), row.sentence.action
+        self._doubt(row.sentence, row.place)
+        if action is not None:
+            self._number(entry, self._act(action, row.place, []))
+            return
+        if row.before is not None:
+            self._number(entry, self._act(row.before, row.place, []))
+            entry = Entry("", row.place, scope=scope)
+        self._decide([(entry, replace(row.sentence, doubts=()))])
+        if row.after is None or not self.open:
+            return
+        if row.after.goto is not None:
+            ways, self.open = self.open, []
+            self.gotos += ((way, row.after.goto, tuple(self.numbers.scopes)) for way in ways)
+        else:
+            self._act(row.after, row.place, [], in_branch=True)
 
     def _add(self, line: Line, place: Place) -> _Node:
         node = _Node(line, place)
@@ -278,6 +313,42 @@ class _Builder:
         self.open = [way for way in self.open if way.condition is not None]
         if self.open:
             self._add(Line("1"), self.open[-1].place).end = "complete"
+
+    def _lead_past_endings(self) -> None:
+        """Where nothing leads to a step behind one that leaves, what meets no condition before that goes on with it.
+
+        1. If it is late, refuse. 2. Write down why. 3. End the process. 4. Refund: only what is late comes to 2 and 3.
+        """
+        into: dict[_Node, list[tuple[_Open, _Node]]] = {node: [] for node in self.nodes}
+        for node in self.nodes:
+            for way, to in node.edges:
+                into[to].append((way, to))
+        reached = self._reached()
+        for last, node in zip(self.nodes, self.nodes[1:], strict=False):
+            if into[node]:
+                continue
+            first = last
+            while len(into[first]) == 1 and into[first][0][0].condition is None:
+                first = into[first][0][0].node
+            rest = [way for way, _ in into[first] if way.condition is not None and way.condition.otherwise]
+            if len(rest) != 1 or not any(way not in rest and way.node in reached for way, _ in into[first]):
+                continue
+            (way,) = rest
+            way.node.edges = [(one, node if one is way else to) for one, to in way.node.edges]
+            into[first] = [(one, to) for one, to in into[first] if one is not way]
+            into[node] = [(way, node)]
+            self.problems.warn("SW718", first.place, *_OF_A_BRANCH)
+
+    def _reached(self) -> set[_Node]:
+        """The steps that some path leads to."""
+        found: set[_Node] = set()
+        todo = self.nodes[:1]
+        while todo:
+            node = todo.pop()
+            if node not in found:
+                found.add(node)
+                todo += (to for _, to in node.edges)
+        return found
 
     def _name_ids(self) -> None:
         taken: set[str] = set(UNUSABLE)
@@ -338,6 +409,19 @@ class _Builder:
                     "请把条件放在句首：“如果……，则……”，或以“转到步骤 3”结尾",
                 ),
             )
+
+
+_OF_A_BRANCH = (
+    Text(
+        "this and what follows it up to the ending is read as part of the branch above, since nothing else leads to"
+        " the steps after it",
+        "从这里到结束（或跳转）为止读作上面分支的一部分，否则后面的步骤无法到达",
+    ),
+    Text(
+        "indent it below the condition, or end the condition's own sentence with it",
+        "请把它缩进到条件之下，或写在条件那句话的末尾",
+    ),
+)
 
 
 def _row(row: StepRow, scope: int) -> Entry:

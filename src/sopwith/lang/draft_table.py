@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from sopwith.errors import Text
 from sopwith.ir.diagnostic import Place
 from sopwith.lang.draft import Row, Table
-from sopwith.lang.draft_sentence import Action, Case, number_of, read_action
+from sopwith.lang.draft_sentence import Action, Case, Sentence, number_of, read_action, read_sentence
 from sopwith.lang.problem import Problems
+from sopwith.lang.routine_line import Line
 
 _COLUMNS = {
     "number": r"(?:step\s*)?(?:no\.?|number|#)|step|steps|序号|编号|步骤(?:号|编号)?|步|№",
@@ -24,6 +25,8 @@ _COLUMNS = {
     "next": r"next|next step|go to|goes to|下一步|去向|转到|后续",
 }
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+_NAMES_TOO = ("step", "steps", "步骤", "步")
+"""The head of a column that holds numbers, or beside a column of numbers the names of the steps."""
 _OTHERWISE = re.compile(
     r"otherwise|else|default|any other|all other.*|否则|其他|其它|其余|其他情况|其余情况|默认", re.IGNORECASE
 )
@@ -43,12 +46,14 @@ class CaseRow:
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """A row that is a step, under a condition where the row has one."""
+    """A row that is a step, or the cases that its words say; those of a row with a name are decided by a step of that
+    name, `before`. `after` is where a row goes on that says so beside its cases."""
 
     number: str
-    action: Action
-    condition: str | None
+    sentence: Sentence
     place: Place
+    before: Action | None = None
+    after: Action | None = None
 
 
 def cases_of(table: Table, problems: Problems) -> list[CaseRow]:
@@ -88,17 +93,28 @@ def steps_of(table: Table, problems: Problems) -> Iterator[StepRow]:
         return
     _note_others(table, columns, problems)
     for i, row in enumerate(table.rows[1:], 1):
+        said = _NUMBER.fullmatch(_cell(row, columns, "number"))
+        number = number_of(said["n"]) if said else str(i)
+        condition, cases = _cell(row, columns, "when"), read_sentence(_cell(row, columns, "do"))
+        if cases.cases and not condition:
+            yield _with_cases(row, columns, number, cases)
+            continue
         action = _action(row, columns)
         if action.empty and action.goto is None and action.end is None:
             _note_row(row, problems)
             continue
-        number = _NUMBER.fullmatch(_cell(row, columns, "number"))
-        yield StepRow(
-            number_of(number["n"]) if number else str(i),
-            action,
-            _cell(row, columns, "when") or None,
-            row.place,
-        )
+        sentence = Sentence(None, (Case(condition, action),)) if condition else Sentence(action)
+        yield StepRow(number, sentence, row.place)
+
+
+def _with_cases(row: Row, columns: dict[str, int], number: str, cases: Sentence) -> StepRow:
+    """A row whose words are cases; its other columns are about the first case in which something is done."""
+    at = next((i for i, one in enumerate(cases.cases) if not one.action.empty), 0)
+    does = replace(cases.cases[at], action=_beside(row, columns, cases.cases[at].action))
+    cases = replace(cases, cases=(*cases.cases[:at], does, *cases.cases[at + 1 :]))
+    named = _cell(row, columns, "name")
+    before = Action(Line("1", name=named)) if named else None
+    return StepRow(number, cases, row.place, before, _following(row, columns))
 
 
 def says_steps(table: Table) -> bool:
@@ -113,6 +129,8 @@ def _columns(table: Table) -> dict[str, int]:
     for i, cell in enumerate(table.rows[0].cells if table.rows else ()):
         head = " ".join(cell.split()).strip("*: ：")
         kind = next((k for k, words in _COLUMNS.items() if re.fullmatch(words, head, re.IGNORECASE)), None)
+        if kind == "number" and kind in found and head.lower() in _NAMES_TOO:
+            kind = "name"  # 序号 | 步骤
         if kind is not None and kind not in found:
             found[kind] = i
     if "number" in found and not {"do", "name"} & found.keys():
@@ -136,6 +154,14 @@ def _action(row: Row, columns: dict[str, int]) -> Action:
         name=(name or None) if do else action.line.name,
         do=action.line.do if do else (name or None),
     )
+    action = _beside(row, columns, replace(action, line=line))
+    after = _following(row, columns)
+    return action if after is None else replace(action, goto=after.goto, end=after.end)
+
+
+def _beside(row: Row, columns: dict[str, int], action: Action) -> Action:
+    """`action` with what stands in the columns beside its words: a tool, and what goes in and out."""
+    line = action.line
     tool = _cell(row, columns, "tool").strip("` ")
     if tool and not _END.fullmatch(tool):
         line = replace(line, tool=tool)
@@ -151,17 +177,19 @@ def _action(row: Row, columns: dict[str, int]) -> Action:
             if _NAME.fullmatch(gives) and "." not in gives
             else replace(line, gives=gives)
         )
-    action = replace(action, line=line)
+    return replace(action, line=line)
+
+
+def _following(row: Row, columns: dict[str, int]) -> Action | None:
+    """Where a row says that it goes on, in a column of its own."""
     following = _cell(row, columns, "next")
     number = _NUMBER.fullmatch(following)
     if number is not None:
-        return replace(action, goto=number_of(number["n"]))
+        return Action(Line("1"), goto=number_of(number["n"]))
     if following and _END.fullmatch(following):
-        return replace(action, end="complete")
+        return Action(Line("1"), end="complete")
     after = read_action(following) if following else None
-    if after is not None and (after.goto or after.end):
-        return replace(action, goto=after.goto, end=after.end)
-    return action
+    return after if after is not None and (after.goto or after.end) else None
 
 
 def _note_others(table: Table, columns: dict[str, int], problems: Problems) -> None:
