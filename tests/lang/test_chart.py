@@ -13,24 +13,28 @@ from sopwith.lang.dot import write_dot
 from sopwith.lang.dot_text import read_dot
 from sopwith.lang.mermaid import draw
 from sopwith.lang.mermaid_text import read_mermaid
+from sopwith.lang.read import read
 from sopwith.lang.routine_line import Condition
+from sopwith.lang.write import write
 
 
 @SETTINGS
 @given(procedures())
 def test_a_mermaid_chart_is_read_as_it_was_drawn(procedure: Procedure) -> None:
-    again = read_mermaid(draw(procedure, full=True)).procedure
-    assert boxes(again) == boxes(procedure)
-    assert arrows(again) == arrows(procedure)
+    for language in ("en", "zh"):
+        again = read_mermaid(draw(procedure, full=True, language=language)).procedure
+        assert boxes(again) == boxes(procedure)
+        assert arrows(again) == arrows(procedure)
 
 
 @SETTINGS
 @given(procedures())
 def test_a_graph_is_read_as_it_was_written(procedure: Procedure) -> None:
-    again = read_dot(write_dot(procedure, full=True)).procedure
-    assert boxes(again) == boxes(procedure)
-    assert arrows(again) == arrows(procedure)
-    assert list(again.steps) == list(procedure.steps)
+    for language in ("en", "zh"):
+        again = read_dot(write_dot(procedure, full=True, language=language)).procedure
+        assert boxes(again) == boxes(procedure)
+        assert arrows(again) == arrows(procedure)
+        assert list(again.steps) == list(procedure.steps)
 
 
 @SETTINGS
@@ -57,6 +61,9 @@ def test_a_short_picture_loses_no_box_and_no_arrow(procedure: Procedure) -> None
         ("金额 > 500", Label(Condition(judge="金额 > 500"), plain=True)),
         ("“a > b”", Label(Condition(judge="a > b"))),
         ("on error", Label(None, after_error=True)),
+        ("出错时", Label(None, after_error=True)),
+        ("出错时：否则", Label(Condition(), after_error=True)),
+        ("失败", Label(Condition(judge="失败"), plain=True)),
         ("on error: error.code == 'x'", Label(Condition(when="error.code == 'x'"), after_error=True)),
     ],
 )
@@ -82,3 +89,35 @@ def test_a_condition_is_read_as_it_was_written(edge: Edge) -> None:
     assert read_label(write_label(edge)).condition == expected
     failed = read_label(write_label(edge, after_error=True))
     assert (failed.condition, failed.after_error) == (expected, True)
+
+
+def test_a_chinese_chart_is_written_with_chinese_words() -> None:
+    ways = {"next": [{"to": "b", "when": "a > 1"}, {"to": "c", "otherwise": True}], "on_error": [{"to": "c"}]}
+    steps = {
+        "a": {"id": "a", "tool": "x.y", **ways},
+        "b": {"id": "b", "end": "complete"},
+        "c": {"id": "c", "end": "escalate"},
+    }
+    procedure = Procedure.from_data({"id": "p", "name": "测试 (t)", "start": "a", "steps": steps})
+    for text, failed in (
+        (write(procedure, "dot", "zh"), '"a" -> "c" [label="出错时", style=dashed];'),
+        (write(procedure, "mermaid", "zh"), 'a -.->|"出错时"| c'),
+    ):
+        assert failed in text
+        assert "否则" in text and "otherwise" not in text and "on error" not in text
+        again = read(text, "p.dot" if "digraph" in text else "p.mmd").procedure
+        assert (again.name, again.steps["a"].next, again.steps["a"].on_error) == (
+            "测试 (t)",
+            procedure.steps["a"].next,
+            procedure.steps["a"].on_error,
+        )
+
+
+@pytest.mark.parametrize("name", ["退货 流程", "测试 (t)", "returns of shoes", 'the "old" way'])
+def test_the_name_of_a_graph_is_kept(name: str) -> None:
+    quoted = name.replace('"', '\\"')
+    procedure = read(f'digraph "{quoted}" {{ "{quoted}" -> b; b [shape=oval] }}', "x.dot").procedure
+    assert (procedure.name, procedure.steps[procedure.start].name) == (name, name)
+    again = read(write(procedure, "dot", "zh"), "x.dot").procedure
+    assert again == procedure
+    assert read("digraph returns { a -> b; b [shape=oval] }", "x.dot").procedure.name == ""

@@ -6,7 +6,7 @@ from hypothesis import given
 from tests.lang.strategies import SETTINGS, procedures
 
 from sopwith.ir.procedure import Procedure
-from sopwith.lang.drawing import Box, drawing
+from sopwith.lang.drawing import DrawnStep, drawing
 
 EVERY_LOOK = Procedure.from_data(
     {
@@ -37,7 +37,7 @@ EVERY_LOOK = Procedure.from_data(
 )  # fmt: skip
 
 
-def box(step: str, language: str = "en") -> Box:
+def box(step: str, language: str = "en") -> DrawnStep:
     found = drawing(EVERY_LOOK, {"bank.pay"}, language)
     return next(box for box in found.boxes if box.step == step)
 

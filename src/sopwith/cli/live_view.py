@@ -33,7 +33,7 @@ from sopwith.ir.event import (
 from sopwith.ir.place import item_of
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.value import Json
-from sopwith.lang.drawing import OTHERWISE
+from sopwith.lang.chart import OTHERWISE
 from sopwith.run.state import Reference, State
 
 _READS = Text("the model reads", "模型处理中")

@@ -132,7 +132,7 @@ def show(
 
 
 _SPELLINGS: Mapping[str, Callable[[Procedure], str]] = {
-    "mermaid": flowchart.draw,
+    "mermaid": lambda procedure: flowchart.draw(procedure, language=language_of(procedure)),
     "yaml": write_yaml,
     "routine": lambda procedure: write_routine(procedure, language_of(procedure)),
 }

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Mapping
 
 from sopwith.cli.columns import cut, width
 from sopwith.errors import Text
-from sopwith.lang.drawing import Arrow, Box, Drawing, Look, Walk
+from sopwith.lang.drawing import Drawing, DrawnStep, DrawnWay, Look, Walk
 
 _MARKS: Mapping[Look, str] = {
     "route": "◇",
@@ -54,10 +54,10 @@ class _Lines:
         self.walk = walk
         self.language = language
         self.box = {box.step: box for box in drawing.boxes}
-        self.ways: dict[str, list[Arrow]] = defaultdict(list)
+        self.ways: dict[str, list[DrawnWay]] = defaultdict(list)
         for arrow in drawing.arrows:
             self.ways[arrow.start].append(arrow)
-        self.line: dict[str, list[Box]] = defaultdict(list)
+        self.line: dict[str, list[DrawnStep]] = defaultdict(list)
         """The boxes by the line that their numbers stand on: "" for the main line, `4-2` for an arm."""
         for box in drawing.boxes:
             self.line[box.number.rpartition(" ")[0]].append(box)
@@ -85,14 +85,14 @@ class _Lines:
             if follows is not None:
                 yield f"{arm.indent}{_BAR}" if onward else arm.indent.rstrip()
 
-    def _box(self, box: Box) -> str:
+    def _box(self, box: DrawnStep) -> str:
         visits = self.walk.visits.get(box.step, ())
         been = f"  ✓ {', '.join(map(str, visits))}" if visits else ""
         name = box.title if box.title == box.step else f"{box.title} ({box.step})"
         detail = f" · {box.detail}" if box.detail else ""
         return f"{_MARKS[box.look]} {box.number} · {name}{detail}{been}"
 
-    def _ways(self, arm: _Arm, box: Box, follows: str | None) -> Generator[str | _Arm, None, bool]:
+    def _ways(self, arm: _Arm, box: DrawnStep, follows: str | None) -> Generator[str | _Arm, None, bool]:
         """The ways on from a box, and its arms. Returns whether the run may go straight on to the box below."""
         ways = self.ways[box.step]
         arms = {way.end: self._arm_of(way) for way in ways if way.kind != "error"}
@@ -109,13 +109,13 @@ class _Lines:
                 yield arm.inside(line, " " if last else _BAR)
         return onward
 
-    def _arm_of(self, way: Arrow) -> str | None:
+    def _arm_of(self, way: DrawnWay) -> str | None:
         """The line of the arm that a way opens; None where it opens none."""
         line = self.box[way.end].number.rpartition(" ")[0]
         opened = f"{self.box[way.start].number}-{way.index + 1}"
         return line if line == opened and self.line[line][0].step == way.end else None
 
-    def _way(self, way: Arrow, follows: str | None, opens: bool) -> str:
+    def _way(self, way: DrawnWay, follows: str | None, opens: bool) -> str:
         taken = self.walk.taken.get(way.key, ())
         been = f"  ✓ {', '.join(map(str, taken))}" if taken else ""
         dash = "┄" if way.kind == "error" else "─"

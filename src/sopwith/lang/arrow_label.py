@@ -3,7 +3,7 @@
 otherwise, else, 否则          no other arrow holds
 left.days > 2                  an expression: it compares, or it stands in backticks
 the user agrees                words that a model decides on; “in quotes” where they look like one of the others
-on error, on error: otherwise  after a failure of the step
+on error, on error: otherwise  after a failure of the step; 出错时, 出错时：否则
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from sopwith.errors import ExpressionError
 from sopwith.expr.expression import parse
 from sopwith.expr.syntax import Call
 from sopwith.ir.procedure import Edge
+from sopwith.lang.chart import ON_ERROR, OTHERWISE
 from sopwith.lang.label_text import one_line
 from sopwith.lang.routine_line import Condition
 
 _OTHERWISE = re.compile(r"otherwise|else|default|否则|其他|其它|其余|默认", re.IGNORECASE)
-_ERROR = re.compile(r"(?:on error|出错时)(?:\s*[:：]\s*(?P<rest>.*))?", re.IGNORECASE | re.DOTALL)
+_ERROR = re.compile(r"(?:on error|出错[时后]?)(?:\s*[:：]\s*(?P<rest>.*))?", re.IGNORECASE | re.DOTALL)
 _CODE = re.compile(r"`(?P<code>.+)`", re.DOTALL)
 _QUOTED = re.compile(r"“(?P<a>.*)”|\"(?P<b>.*)\"", re.DOTALL)
-_NO = re.compile(r"(?:no|not|n|false)\b|[否不非没未无]", re.IGNORECASE)
+_NO = re.compile(r"(?:no|not|n|false)\b|否(?!则)|[不非没未无]", re.IGNORECASE)
 _YES = re.compile(r"(?:yes|y|true)\b|是|对|真|成立", re.IGNORECASE)
 _COMPARES = frozenset({"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "_&&_", "_||_", "!_", "@in"})
 LONGEST_COMPARISON = 500
@@ -78,17 +79,19 @@ def says_yes(words: str) -> bool:
     return _YES.match(words) is not None
 
 
-def write_label(edge: Edge, *, after_error: bool = False) -> str:
-    """The label of `edge`: what `read_label` reads as the same condition."""
-    condition = _condition_words(edge)
+def write_label(edge: Edge, *, after_error: bool = False, language: str = "en") -> str:
+    """The label of `edge`, in English ("en") or Chinese ("zh"): what `read_label` reads as the same condition."""
+    condition = _condition_words(edge, language)
     if not after_error:
         return condition
-    return f"on error: {condition}" if condition else "on error"
+    failed = ON_ERROR.in_(language)
+    return f"{failed}{'：' if language == 'zh' else ': '}{condition}" if condition else failed
 
 
-def _condition_words(edge: Edge) -> str:
+def _condition_words(edge: Edge, language: str) -> str:
     if edge.otherwise:
-        return edge.guidance if edge.guidance and says_no(edge.guidance) else "otherwise"
+        no = edge.guidance is not None and says_no(edge.guidance)
+        return edge.guidance if no and edge.guidance else OTHERWISE.in_(language)
     if edge.when is not None:
         when = edge.when if {"'", '"'} & set(edge.when) else one_line(edge.when)
         return when if read_label(when) == Label(Condition(when=when)) else f"`{when}`"

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from sopwith.errors import Text
 from sopwith.ir.diagnostic import Place
+
+OTHERWISE = Text("otherwise", "否则")
+ON_ERROR = Text("on error", "出错时")
+"""What an arrow says that no condition is written on."""
 
 
 class Shape(StrEnum):
@@ -35,12 +40,14 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """One arrow, from box to box by their keys; `words` is its label."""
+    """One arrow, from box to box by their keys; `words` is its label. `after_error` holds in what is written;
+    a reader finds it in the words."""
 
     tail: str
     head: str
     words: str = ""
     place: Place = field(default_factory=Place)
+    after_error: bool = False
 
 
 @dataclass(slots=True)

@@ -100,7 +100,7 @@ class _Reading:
             steps=steps,
         )
         return Document(
-            with_sight(procedure), self.places, self.problems.file, text, self.problems.diagnostics()
+            with_sight(procedure), self.places, self.problems.file, text, self.problems.diagnostics(), "chart"
         )
 
     # where it begins

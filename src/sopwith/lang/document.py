@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from sopwith.ir.diagnostic import Diagnostic, Place
 from sopwith.ir.procedure import Procedure
+
+Form = Literal["yaml", "routine", "chart", "draft"]
+"""How a procedure is written down; a skill is Routine text, a draft or YAML."""
 
 Path = tuple[str | int, ...]
 """The way to a part, by the keys of the YAML form: `("steps", "submit", "next", 0, "when")`."""
@@ -25,6 +29,7 @@ class Document:
     file: str
     text: str
     notes: tuple[Diagnostic, ...] = ()
+    form: Form = "yaml"
 
     def place(self, *path: str | int) -> Place:
         """The place of a part, or of its nearest parent that has one."""

@@ -15,12 +15,13 @@ _SHAPES = {
 }
 
 
-def write_dot(procedure: Procedure, *, full: bool = False) -> str:
+def write_dot(procedure: Procedure, *, full: bool = False, language: str = "en") -> str:
     """The graph of `procedure`: one node a step, one edge a way on; ways after an error are dashed.
 
     `read_dot` reads it without losing a node, an edge or a label. With `full` a node also says what its step does.
+    `language` ("en" or "zh") is that of `otherwise` and `on error`.
     """
-    chart, number = chart_of(procedure, full=full), numbered(procedure)
+    chart, number = chart_of(procedure, full=full, language=language), numbered(procedure)
     lines = [f"digraph {_quoted(chart.id)} {{"]
     if chart.title:
         lines.append(f"  label={_quoted(chart.title)}; labelloc=t;")
@@ -32,7 +33,7 @@ def write_dot(procedure: Procedure, *, full: bool = False) -> str:
         lines.append(f"  {_quoted(box.key)} [label={label}, shape={_SHAPES[box.shape]}];")
     for arrow in chart.arrows:
         looks = [f"label={_quoted(arrow.words)}"] if arrow.words else []
-        looks += ["style=dashed"] if arrow.words.startswith("on error") else []
+        looks += ["style=dashed"] if arrow.after_error else []
         end = f" [{', '.join(looks)}]" if looks else ""
         lines.append(f"  {_quoted(arrow.tail)} -> {_quoted(arrow.head)}{end};")
     return "\n".join((*lines, "}")) + "\n"

@@ -40,6 +40,7 @@ _FORM = Text(
     '边写作“a -> b [label="文字"];”，节点写作“a [label="文字"];”',
 )
 _SAY_IT = Text("say in words what it means", "请用文字写明其含义")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9_]*")
 _ESCAPE = re.compile(r"\\(?P<letter>.)", re.DOTALL)
 _RECORD = re.compile(r"(?<!\\)(?:[{}|]|<[^<>]*>)")
 
@@ -96,7 +97,11 @@ class _Parser:
         top = _Scope()
         with suppress(_Stop):
             self._graph(top)
-        title = self._words(top.graph["label"], self.name) if "label" in top.graph else ""
+        title = ""
+        if "label" in top.graph:
+            title = self._words(top.graph["label"], self.name)
+        elif not _IDENTIFIER.fullmatch(self.name):
+            title = self.name  # people's words, of which no id keeps all
         chart = Chart(self.name, " ".join(title.split()))
         for key, (at, attributes) in self.nodes.items():
             chart.boxes[key] = self._box(key, at, attributes)

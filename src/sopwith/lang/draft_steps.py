@@ -114,7 +114,8 @@ class _Builder:
             start=self.nodes[0].id,
             steps=steps,
         )
-        return Document(with_sight(procedure), places, self.problems.file, text, self.problems.diagnostics())
+        noted = self.problems.diagnostics()
+        return Document(with_sight(procedure), places, self.problems.file, text, noted, "draft")
 
     def _no_steps(self, text: str) -> None:
         self.problems.add(

@@ -8,14 +8,13 @@ from typing import Literal
 
 from sopwith.errors import Text
 from sopwith.ir.procedure import Edge, Procedure, Step
+from sopwith.lang.chart import ON_ERROR, OTHERWISE
 from sopwith.lang.graph import Graph, graph
 from sopwith.lang.numbering import numbers
 
 Look = Literal["route", "read", "write", "model", "ask", "wait", "call", "each", "complete", "escalate"]
 ArrowKind = Literal["always", "when", "judge", "otherwise", "error"]
 
-OTHERWISE = Text("otherwise", "否则")
-ON_ERROR = Text("on error", "出错时")
 _DETAILS: Mapping[str, Text] = {
     "returns": Text("the model gives a value", "模型给出取值"),
     "answer": Text("answer", "答复"),
@@ -35,9 +34,9 @@ _LOOKS: Mapping[str, Look] = {"ask": "ask", "wait": "wait", "call": "call", "eac
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """One step: its number, what to call it, what it does in a few words, what its box looks like, how it ends
-    the run, where it does, and whether its tool is known to write."""
+class DrawnStep:
+    """One step as a reader is shown it: its number, what to call it, what it does in a few words, what its box looks
+    like, how it ends the run, where it does, and whether its tool is known to write. (A `Box` is one of a chart.)"""
 
     step: str
     number: str
@@ -49,7 +48,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrow:
+class DrawnWay:
     """One way from a step to another. `index` is its place among the `next`, or the `on_error`, of its step."""
 
     start: str
@@ -74,8 +73,8 @@ class Drawing:
     title: str
     description: str
     begin: str | None
-    boxes: tuple[Box, ...]
-    arrows: tuple[Arrow, ...]
+    boxes: tuple[DrawnStep, ...]
+    arrows: tuple[DrawnWay, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def drawing(procedure: Procedure, writes: Collection[str] = (), language: str = 
     found = graph(procedure)
     row = _rows(found)
     boxes = tuple(
-        Box(
+        DrawnStep(
             name,
             number[name],
             steps[name].title,
@@ -163,7 +162,7 @@ def _rows(found: Graph) -> dict[str, int]:
     return row
 
 
-def _arrows(step: Step, language: str, found: Graph, row: Mapping[str, int]) -> Iterator[Arrow]:
+def _arrows(step: Step, language: str, found: Graph, row: Mapping[str, int]) -> Iterator[DrawnWay]:
     for failed, edges in ((False, step.next), (True, step.on_error)):
         for i, edge in enumerate(edges):
             kind = kind_of(edge)
@@ -172,7 +171,7 @@ def _arrows(step: Step, language: str, found: Graph, row: Mapping[str, int]) -> 
                 label = ON_ERROR.in_(language)
             back = (step.id, edge.to) in found.back
             span = abs(row.get(edge.to, 0) - row[step.id])
-            yield Arrow(step.id, edge.to, "error" if failed else kind, i, label, back, span)
+            yield DrawnWay(step.id, edge.to, "error" if failed else kind, i, label, back, span)
 
 
 def kind_of(edge: Edge) -> ArrowKind:

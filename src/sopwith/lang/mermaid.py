@@ -22,19 +22,19 @@ _BRACKETS = {
 """The corners of each shape: a box, a diamond, a hexagon, a box with round ends, a box that is wider above."""
 
 
-def draw(procedure: Procedure, *, full: bool = False) -> str:
+def draw(procedure: Procedure, *, full: bool = False, language: str = "en") -> str:
     """The flowchart of `procedure`: one box a step, one arrow an edge; ways after an error are dotted.
 
     `read_mermaid` reads it without losing a box, an arrow or a label. With `full` a box also says what its step
-    does, and the chart has a title.
+    does, and the chart has a title. `language` ("en" or "zh") is that of `otherwise` and `on error`.
     """
-    chart, number = chart_of(procedure, full=full), numbered(procedure)
+    chart, number = chart_of(procedure, full=full, language=language), numbered(procedure)
     keys = _keys(chart)
     lines = ["flowchart TD"]
     for box in chart.boxes.values():
         lines.append(f"  {keys[box.key]}{_corners(box, number.get(box.key, ''))}")
     for arrow in chart.arrows:
-        line = "-.->" if arrow.words.startswith("on error") else "-->"
+        line = "-.->" if arrow.after_error else "-->"
         middle = f'|"{_text(arrow.words)}"|' if arrow.words else ""
         lines.append(f"  {keys[arrow.tail]} {line}{middle} {keys[arrow.head]}")
     title = ["---", f"title: {_quoted(chart.title)}", "---"] if full and chart.title else []

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sopwith.errors import Text, UserError
-from sopwith.lang.drawing import Arrow, Box, Drawing
+from sopwith.lang.drawing import Drawing, DrawnStep, DrawnWay
 from sopwith.lang.lettering import width, wrap
 
 Point = tuple[float, float]
@@ -50,7 +50,7 @@ _INSTALL = Text("pip install 'sopwith[draw]'", "请运行 pip install 'sopwith[d
 class PlacedBox:
     """A box: its centre, its size, and its words in lines."""
 
-    box: Box
+    box: DrawnStep
     centre: Point
     size: Point
     title: tuple[str, ...]
@@ -70,7 +70,7 @@ class Signpost:
 class PlacedArrow:
     """An arrow: a start and Bézier curves of three points each, its tip, and its label with the middle of it."""
 
-    arrow: Arrow | None
+    arrow: DrawnWay | None
     points: tuple[Point, ...]
     tip: Point
     label: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class PlacedArrow:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A drawing laid out; the way in from the beginning is an arrow without an `Arrow`."""
+    """A drawing laid out; the way in from the beginning is an arrow without a `DrawnWay`."""
 
     size: Point
     begin: Point | None
@@ -166,7 +166,7 @@ def _add_node(graph: Any, name: str, size: Point, shape: str = "box") -> None:
     graph.add_node(name, shape=shape, fixedsize="true", width=across, height=down, label="")
 
 
-def _sized(box: Box) -> PlacedBox:
+def _sized(box: DrawnStep) -> PlacedBox:
     """A box with its words in lines, as large as they need it."""
     title = wrap(f"{box.number} · {box.title}", TITLE_SIZE, _TITLE_ROOM, 2)
     detail = wrap(box.detail, DETAIL_SIZE, _TITLE_ROOM, 2)

@@ -11,16 +11,22 @@ from sopwith.lang.numbering import numbers
 BEGIN = "begin"
 
 
-def chart_of(procedure: Procedure, *, full: bool = False) -> Chart:
+def chart_of(procedure: Procedure, *, full: bool = False, language: str = "en") -> Chart:
     """The chart of `procedure`: one box a step, one arrow an edge, and a mark that points to the start.
 
     The words of a box are the name of the step, or else its id; with `full` also what it does, as `name: what is done`.
-    Ways after an error have a label that begins with `on error`. Edges to steps that do not exist are left out.
+    Ways after an error have a label that begins with `on error` or, where `language` is "zh", 出错时.
+    Edges to steps that do not exist are left out.
     """
     steps = procedure.steps
     boxes = {key: _box(step, full=full) for key, step in steps.items()}
     arrows = [
-        Arrow(step.id, edge.to, write_label(edge, after_error=after_error))
+        Arrow(
+            step.id,
+            edge.to,
+            write_label(edge, after_error=after_error, language=language),
+            after_error=after_error,
+        )
         for step in steps.values()
         for after_error, edges in ((False, step.next), (True, step.on_error))
         for edge in edges

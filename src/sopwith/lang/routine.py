@@ -75,7 +75,7 @@ class _Reader:
             start=self.outline.ids["1"],
             steps=steps,
         )
-        return Document(procedure, self.places, self.problems.file, self.text)
+        return Document(procedure, self.places, self.problems.file, self.text, form="routine")
 
     # lines
 

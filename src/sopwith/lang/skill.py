@@ -221,7 +221,7 @@ def _document(head: _Head, body: str, text: str, file: str, notes: tuple[Diagnos
             "tools": head.tools,
         }
     )
-    return Document(procedure, document.places, file, text, (*notes, *document.notes))
+    return Document(procedure, document.places, file, text, (*notes, *document.notes), document.form)
 
 
 def _with_reference(document: Document, head: _Head, body: str, path: Path) -> Document:

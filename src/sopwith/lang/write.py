@@ -15,16 +15,16 @@ SUFFIXES = {"yaml": ".yaml", "routine": ".routine", "mermaid": ".mmd", "dot": ".
 
 
 def write(procedure: Procedure, form: str, language: str = "en") -> str:
-    """`procedure` as a text in a form of `SUFFIXES`; `language` ("en" or "zh") is for Routine text.
+    """`procedure` as a text in a form of `SUFFIXES`; `language` ("en" or "zh") is that of its own words.
 
     Raises `ProcedureError` where Routine text would be read as something else.
     """
     if form == "routine":
         return write_routine(procedure, language)
     if form == "mermaid":
-        return draw(procedure, full=True)
+        return draw(procedure, full=True, language=language)
     if form == "dot":
-        return write_dot(procedure, full=True)
+        return write_dot(procedure, full=True, language=language)
     return write_yaml(procedure)
 
 

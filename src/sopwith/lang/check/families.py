@@ -28,6 +28,7 @@ from sopwith.lang.check import (
     unused,
     waits,
 )
+from sopwith.lang.check.remedies import in_form
 from sopwith.lang.check.subject import Subject
 from sopwith.lang.document import Document
 
@@ -70,9 +71,10 @@ def check(
     and the same answer every time.
     """
     subject = Subject(document, tools, library, now)
-    found = dict.fromkeys(
-        chain(document.notes, (diagnostic for family in FAMILIES for diagnostic in family(subject)))
-    )
-    if not any(diagnostic.severity is Severity.ERROR for diagnostic in found):
+    found = dict.fromkeys(diagnostic for family in FAMILIES for diagnostic in family(subject))
+    if not any(diagnostic.severity is Severity.ERROR for diagnostic in chain(document.notes, found)):
         found |= dict.fromkeys(diagnostic for family in ADVICE for diagnostic in family(subject))
-    return sorted(found, key=lambda d: (d.place.line, d.place.column, d.code))
+    told = found if document.form == "yaml" else in_form(found, document.form)
+    return sorted(
+        dict.fromkeys((*document.notes, *told)), key=lambda d: (d.place.line, d.place.column, d.code)
+    )
