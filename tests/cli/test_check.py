@@ -50,6 +50,41 @@ def test_a_skill_is_one_procedure_also_inside_a_folder(sopwith: Command) -> None
     assert "files: 2, errors: 0" in sopwith("check", "lib").err
 
 
+FORMS = {
+    "a.yaml": small("one", "Return an order"),
+    "b.json": '{"schema": "sopwith/procedure/1", "id": "b", "start": "x", "steps": {"x": {"end": "complete"}}}',
+    "c.routine": "# Greet (c)\n\nStep 1. Greet and terminate the workflow.\n",
+    "d.txt": "步骤 1 (x)：问候，并结束流程。\n",
+    "e.mmd": "flowchart TD\n  a[Ask] --> b([Done])\n",
+    "f.dot": "digraph f { a -> b; b [shape=oval] }",
+    "g.md": "# Leave (g)\n\nStep 1. Ask and terminate the workflow.\n",
+    "h/SKILL.md": "---\nname: h\ndescription: x\n---\n\nStep 1. Ask and terminate the workflow.\n",
+}
+OTHERS = {
+    "policy.yaml": "rules: []\n",
+    "README.md": "# How to\n\n1. Install it\n2. Run it\n\n```text\nStep 1. Greet.\n```\n",
+    "notes.txt": "The first step is to ask.\n",
+    "classes.mmd": "classDiagram\n  A <|-- B\n",
+    "net.dot": "graph net { a -- b }\n",
+    "data.json": "[1]",
+    "prose/SKILL.md": "---\nname: prose\ndescription: x\n---\n\nBe kind.\n",
+}
+
+
+def test_procedures_of_all_forms_are_found_by_what_they_say(sopwith: Command) -> None:
+    for name, text in (FORMS | OTHERS).items():
+        sopwith.write(f"lib/{name}", text)
+    sopwith.write("lib/h/references/more.yaml", FORMS["a.yaml"])
+    ran = sopwith("check", "lib", "--skipped", "--json")
+    assert (ran.code, ran.document["diagnostics"]) == (ExitCode.OK, [])
+    assert f"files: {len(FORMS)}, errors: 0" in ran.err
+    skipped = {one["file"].removeprefix("lib/") for one in ran.document["skipped"]}
+    assert skipped == set(OTHERS)
+    said = sopwith("check", "lib", "--skipped").err
+    assert "skipped: lib/policy.yaml (it does not say that it is a procedure)" in said
+    assert "skipped" not in sopwith("check", "lib").err
+
+
 def test_a_folder_without_a_procedure_is_a_mistake(sopwith: Command) -> None:
     (sopwith.folder / "lib").mkdir()
     ran = sopwith("check", "lib")

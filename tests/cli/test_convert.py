@@ -90,3 +90,24 @@ def test_fmt_says_how_another_form_becomes_yaml(sopwith: Command) -> None:
     ran = sopwith("fmt", "p.mmd")
     assert (ran.code, (sopwith.folder / "p.mmd").read_text("utf-8")) == (ExitCode.USAGE, CHART)
     assert "sopwith convert p.mmd --to yaml" in ran.err
+
+
+def test_a_skill_carries_what_it_calls_and_gives_it_back(sopwith: Command) -> None:
+    (sopwith.folder / "main.yaml").write_text(
+        "schema: sopwith/procedure/1\nid: main\nstart: a\nsteps:\n"
+        "  a: {call: {procedure: sub, with: {n: 1}}, end: complete}\n",
+        "utf-8",
+    )
+    (sopwith.folder / "sub.yaml").write_text(
+        "schema: sopwith/procedure/1\nid: sub\ninputs: {n: {type: integer}}\nstart: a\nsteps:\n"
+        "  a: {do: look, uses: [inputs.n], returns: {type: boolean}, end: complete}\n",
+        "utf-8",
+    )
+    assert sopwith("convert", "main.yaml", "--to", "skill", "-o", "skills/main").code == ExitCode.OK
+    checked = sopwith("check", "skills/main")
+    assert (checked.code, checked.out) == (ExitCode.OK, "")
+    again = sopwith("convert", "skills/main", "--to", "yaml", "-o", "back/main.yaml")
+    assert again.code == ExitCode.OK
+    for name in ("main", "sub"):
+        was, now = (read(sopwith.folder / where / f"{name}.yaml").procedure for where in (".", "back"))
+        assert now == was

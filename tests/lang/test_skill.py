@@ -10,7 +10,7 @@ from tests.lang.strategies import procedures
 
 from sopwith.errors import ProcedureError, UserError
 from sopwith.ir.diagnostic import Severity
-from sopwith.ir.procedure import Procedure
+from sopwith.ir.procedure import Call, Procedure
 from sopwith.lang.problem import Problems
 from sopwith.lang.read import read
 from sopwith.lang.skill import REFERENCE, skill_name, write_skill
@@ -157,3 +157,69 @@ def test_words_that_would_drop_a_control_are_an_error(tmp_path: Path) -> None:
     assert "steps.a.approval" in note.message.en and "references/procedure.yaml" in note.hint.en
     (folder / "references" / "procedure.yaml").unlink()
     assert [note.severity for note in read(folder).notes] == [Severity.WARNING]
+
+
+FULL = read_yaml(
+    """\
+schema: sopwith/procedure/1
+id: refunds
+name: Refunds
+description: Refunds an order
+start: find
+steps:
+  find: {tool: shop.find, as: found, next: tell}
+  tell: {each: {in: "${found.orders}", as: order}, do: tell the buyer, tool: shop.tell, next: pause}
+  pause: {wait: {for: 2d}, next: book}
+  book: {call: {procedure: book_it, with: {order: "${found.id}"}}, next: pay}
+  pay: {tool: shop.pay, approval: boss, end: complete}
+"""
+).procedure
+BOOK = read_yaml(
+    "schema: sopwith/procedure/1\nid: book_it\ninputs:\n  order: {type: string}\nstart: a\n"
+    "steps:\n  a: {tool: books.add, end: complete}\n"
+).procedure
+
+
+def test_the_words_of_a_skill_say_waits_calls_lists_and_approvals(tmp_path: Path) -> None:
+    files = write_skill(FULL, "en", called={"book_it": BOOK})
+    text = files["SKILL.md"]
+    for words in (
+        "for each order of `found.orders`, tell the buyer",
+        "wait 2 days",
+        "run the procedure `book_it` (references/called/book_it.yaml) with order = `found.id`",
+        "with the approval of boss, using the shop.pay tool",
+    ):
+        assert words in text
+    zh = write_skill(FULL, "zh", called={"book_it": BOOK})["SKILL.md"]
+    for words in (
+        "对 `found.orders` 中的每个 order，",
+        "等待 2 天",
+        "运行流程 `book_it`",
+        "经 boss 批准后，使用 shop.pay",
+    ):
+        assert words in zh
+    assert read_yaml(files["references/called/book_it.yaml"]).procedure == BOOK
+    assert read(put(files, tmp_path / "refunds")).procedure == FULL
+
+
+def test_tools_that_only_steps_name_are_allowed_and_stay_those_of_the_steps(tmp_path: Path) -> None:
+    procedure = read_yaml(
+        "schema: sopwith/procedure/1\nid: p\ndescription: x\nstart: a\nsteps:\n"
+        "  a: {do: look, tool: t.a, next: b}\n  b: {do: write, tool: t.b, end: complete}\n"
+    ).procedure
+    files = write_skill(procedure)
+    assert "allowed-tools: t.a t.b\n" in files["SKILL.md"]
+    assert set(files) == {"SKILL.md"}
+    folder = put(files, tmp_path / "p")
+    assert read(folder).procedure == procedure
+    wider = files["SKILL.md"].replace("t.a t.b\n", "t.a t.b t.c\n")
+    (folder / "SKILL.md").write_text(wider, "utf-8")
+    assert read(folder).procedure.tools == ("t.a", "t.b", "t.c")
+
+
+def test_words_that_would_be_read_otherwise_are_left_out() -> None:
+    odd = FULL.steps["book"].model_copy(
+        update={"call": Call.model_validate({"procedure": "x", "with": {"a": "b. Input: c"}})}
+    )
+    text = write_skill(FULL.model_copy(update={"steps": {**FULL.steps, "book": odd}}))["SKILL.md"]
+    assert "Step 4 (book)." in text and "Input: c" not in text

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ import typer
 from sopwith.cli.connection import read_policy
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.fmt import difference
+from sopwith.cli.folder import find_procedures
 from sopwith.cli.library import files_of
 from sopwith.cli.options import AsJson, Lang, Mcp, PolicyFile, Tools, new_verb
 from sopwith.cli.output_file import replace
@@ -35,7 +35,6 @@ from sopwith.lang.check import check
 from sopwith.lang.check.library import library_problems
 from sopwith.lang.document import Document
 from sopwith.lang.fix import Check, fix
-from sopwith.lang.form import SKILL
 from sopwith.lang.read import read
 from sopwith.lang.text_file import read_text_file
 from sopwith.lang.yaml import read_yaml
@@ -64,7 +63,7 @@ _NOTHING_TO_SHOW = (
     Text("--diff shows what --fix would change", "--diff 用于显示 --fix 将作的修改"),
     Text("add --fix", "请加上 --fix"),
 )
-_PROCEDURE = re.compile(r"^[\"']?schema[\"']?\s*:\s*[\"']?sopwith/procedure/", re.MULTILINE)
+_SKIPPED = Text("skipped: {} ({})", "已跳过：{}（{}）")
 _CLEAR = "\x1b[2J\x1b[H"
 
 
@@ -84,6 +83,9 @@ def check_(
         bool, typer.Option("--diff", "--dry-run", help="With --fix: change nothing, show what would. 只显示")
     ] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Check again at every change. 有改动就重查")] = False,
+    skipped: Annotated[
+        bool, typer.Option("--skipped", help="Say which files of a folder are no procedures. 列出跳过的文件")
+    ] = False,
     as_json: AsJson = False,
     lang: Lang = "",
 ) -> int:
@@ -100,51 +102,24 @@ def check_(
     if watch:
         return _watch(shown, files, options)
     checking = _Checking(shown, options, fix_, diff, as_json)
-    found = [d for file in _procedures(files) for d in asyncio.run(checking.file(file))]
+    there = find_procedures(files)
+    for one in there.skipped if skipped and not as_json else ():
+        shown.say(shown.text(_SKIPPED).format(one.file, shown.text(one.why)))
+    found = [d for file in there.procedures for d in asyncio.run(checking.file(file))]
     found += library_problems(checking.documents) if len(checking.documents) > 1 else []
     for diagnostic in found if not as_json else ():
         shown.out(diagnostic.render(shown.language))
     errors = sum(d.severity is Severity.ERROR for d in found)
     if as_json:
-        shown.document(
-            {"ok": not errors, "diagnostics": [d.to_json(shown.language) for d in found], **checking.fixed()}
-        )
+        told = {
+            "ok": not errors,
+            "diagnostics": [d.to_json(shown.language) for d in found],
+            **checking.fixed(),
+        }
+        passed = [{"file": str(one.file), "why": shown.text(one.why)} for one in there.skipped]
+        shown.document(told | ({"skipped": passed} if skipped else {}))
     shown.say(shown.text(_SUM).format(checking.count, errors, len(found) - errors))
     return ExitCode.INVALID if errors else ExitCode.OK
-
-
-def _procedures(files: list[Path]) -> Iterator[Path]:
-    """The files, each once; of a folder the skill that it is, or the YAML files in it that are procedures."""
-    seen: set[Path] = set()
-    for file in files:
-        inside = sorted(set(_inside(file))) if file.is_dir() and not _is_skill(file) else [file]
-        if not inside:
-            raise UserError(
-                Text(f"there is no procedure in {file}", f"{file} 中没有流程"),
-                Text(
-                    "a procedure is a YAML file with 'schema: sopwith/procedure/…'",
-                    "流程是含“schema: sopwith/procedure/…”的 YAML 文件",
-                ),
-            )
-        yield from (one for one in inside if one.resolve() not in seen)
-        seen.update(one.resolve() for one in inside)
-
-
-def _inside(folder: Path) -> Iterator[Path]:
-    for file in folder.rglob("*.y*ml"):
-        hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-        if not hidden and file.suffix in (".yaml", ".yml") and file.is_file():
-            try:
-                head = file.read_bytes()[:20_000].decode("utf-8", "replace")
-            except OSError:
-                continue
-            if _PROCEDURE.search(head):
-                above = file.parent.parent
-                yield above if file.parent.name == "references" and _is_skill(above) else file
-
-
-def _is_skill(folder: Path) -> bool:
-    return (folder / SKILL).is_file()
 
 
 @dataclass(slots=True)
@@ -231,7 +206,7 @@ class _Checking:
 
 def _watch(shown: Terminal, files: list[Path], options: Options) -> int:
     """Check in a process of its own at each change, so that the tools and what they import are read anew."""
-    list(_procedures(files))  # a folder without procedures is a mistake, a file that goes and comes is not
+    find_procedures(files)  # a folder without procedures is a mistake, a file that goes and comes is not
     given = [part for tool in options.tools or () for part in ("--tools", str(tool))]
     given += [
         p for name, f in (("--mcp", options.mcp), ("--policy", options.policy)) if f for p in (name, str(f))
@@ -253,7 +228,7 @@ def _watch(shown: Terminal, files: list[Path], options: Options) -> int:
 def _watched(files: list[Path], options: Options) -> list[Path]:
     """The procedures, and whatever beside them takes part: tools and what they may import, settings, a policy."""
     try:
-        procedures = list(_procedures(files))
+        procedures = find_procedures(files).procedures
     except UserError:
         procedures = []
     named = [path for path in (*(options.tools or ()), options.mcp, options.policy) if path is not None]

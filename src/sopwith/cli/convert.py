@@ -10,15 +10,19 @@ from typing import Annotated
 import typer
 
 from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.library import files_of
 from sopwith.cli.options import AsJson, Lang, new_verb
 from sopwith.cli.output_file import replace
+from sopwith.cli.project import Options, find_project
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text, UserError
 from sopwith.ir.procedure import Procedure
 from sopwith.lang.document import Document
+from sopwith.lang.form import SKILL, procedure_file
 from sopwith.lang.read import read
 from sopwith.lang.skill import skill_name, write_skill
 from sopwith.lang.write import left_out, write
+from sopwith.lang.yaml import write_yaml
 from sopwith.run.book import language_of
 
 verb = new_verb()
@@ -61,8 +65,11 @@ def convert(
     document = read(sys.stdin.read(), "<stdin>") if str(file) == STDIN else read(file)
     procedure = document.procedure
     language = lang or language_of(procedure)
-    files = _files(procedure, to, language, out)
+    called = {} if str(file) == STDIN else _called(file, document)
+    files = _files(procedure, to, language, out, called)
     missing = () if to is Form.SKILL else left_out(procedure, to, files[""])
+    if to is Form.YAML and out is not None and procedure_file(file).name == SKILL:
+        files |= {f"{name}.yaml": write_yaml(one) for name, one in called.items()}
     _tell(shown, document, missing)
     if as_json:
         shown.document(
@@ -74,13 +81,24 @@ def convert(
             }
         )
     if out is not None:
-        _write(shown, files, out, force=force)
+        folder = out if to is Form.SKILL else out.parent
+        _write(shown, {folder / name if name else out: text for name, text in files.items()}, force=force)
     elif not as_json:
         shown.out(files[""].rstrip("\n"))
     return ExitCode.OK
 
 
-def _files(procedure: Procedure, form: Form, language: str, out: Path | None) -> dict[str, str]:
+def _called(file: Path, document: Document) -> dict[str, Procedure]:
+    """The procedures that a procedure calls, and those that these call, by id, as far as there are files of them."""
+    if not document.procedure.callees():
+        return {}
+    found = files_of(find_project(file, Options())).callees(document)
+    return {name: each.procedure for name, each in found.items()}
+
+
+def _files(
+    procedure: Procedure, form: Form, language: str, out: Path | None, called: dict[str, Procedure]
+) -> dict[str, str]:
     """The texts by their paths in the folder of a skill; a form of one text has the path ""."""
     if form is not Form.SKILL:
         return {"": write(procedure, form, language)}
@@ -90,7 +108,7 @@ def _files(procedure: Procedure, form: Form, language: str, out: Path | None) ->
             Text("a skill is a folder: say where", "技能是一个文件夹：请指定位置"),
             Text(f"add -o {name}", f"请加上 -o {name}"),
         )
-    return write_skill(procedure, language, out.absolute().name)
+    return write_skill(procedure, language, out.absolute().name, called)
 
 
 def _tell(shown: Terminal, document: Document, missing: tuple[str, ...]) -> None:
@@ -101,16 +119,15 @@ def _tell(shown: Terminal, document: Document, missing: tuple[str, ...]) -> None
         shown.say(shown.text(_LEFT_OUT).format(", ".join(missing)))
 
 
-def _write(shown: Terminal, files: dict[str, str], out: Path, *, force: bool) -> None:
+def _write(shown: Terminal, files: dict[Path, str], *, force: bool) -> None:
     """Write the files, none of them over another one unless that is wanted."""
-    for name in files:
-        if (out / name).exists() and not force:
+    for target in files:
+        if target.exists() and not force:
             raise UserError(
-                Text(f"{out / name} is there already", f"{out / name} 已存在"),
+                Text(f"{target} is there already", f"{target} 已存在"),
                 Text("choose another name, or write over it: --force", "请换一个名称，或用 --force 覆盖"),
             )
-    for name, text in files.items():
-        target = out / name
+    for target, text in files.items():
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -13,6 +13,7 @@ from sopwith.cli.project import Project
 from sopwith.errors import ProcedureError, Text, UserError
 from sopwith.ir.procedure import Procedure
 from sopwith.lang.document import Document
+from sopwith.lang.form import CALLED, SKILL
 from sopwith.lang.read import read
 
 _ID = re.compile(r"""(?m)^id:[ \t]*["']?([A-Za-z_][A-Za-z0-9_]*)["']?[ \t]*(?:#.*)?$""")
@@ -88,8 +89,10 @@ class ProcedureFiles:
 
 
 def files_of(project: Project) -> ProcedureFiles:
-    """The files of a project: those beside its procedure, and those of the setting."""
-    return ProcedureFiles((project.procedure.parent, *project.settings.procedures))
+    """The files of a project: those beside its procedure, those that a skill carries, and those of the setting."""
+    beside = project.procedure.parent
+    carried = (beside / CALLED,) if project.procedure.name == SKILL else ()
+    return ProcedureFiles((beside, *carried, *project.settings.procedures))
 
 
 def _beginning(file: Path) -> str:

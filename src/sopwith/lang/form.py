@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 SKILL = "SKILL.md"
+CALLED = "references/called"
+"""The folder in a skill that holds the procedures that it calls."""
 WORD = ".docx"
 _FORMS = {
     ".yaml": "yaml", ".yml": "yaml", ".json": "yaml", ".txt": "routine", ".routine": "routine", ".md": "markdown",
@@ -24,12 +26,22 @@ _DOT = re.compile(
 )
 _MARKDOWN = re.compile(r"(?m)^ {0,3}(?:#{1,6} \S|[0-9]{1,6}[.)] \S|\|.+\|)|^\s*(?:```|~~~)\s*mermaid")
 _BEGINNING = 20_000
+_SCHEMA = re.compile(r"^[\s{]*[\"']?schema[\"']?\s*:\s*[\"']?sopwith/procedure/", re.MULTILINE)
+_FIRST_STEP = re.compile(r"(?im)^(?:[-*•] )?(?:step|步骤)\s*[1１]\s*(?:[(（]\w+[)）])?\s*[.:：。、]")
+_FENCED = re.compile(r"^(?P<fence>```+|~~~+)[^\n]*\n.*?(?:^(?P=fence)|\Z)", re.MULTILINE | re.DOTALL)
+_OURS = re.compile(r"(?m)^\s+sopwith-(?:id|procedure):")
+_DIRECTED = re.compile(r"(?:strict\s+)?digraph\b", re.IGNORECASE)
 
 
 def procedure_file(path: Path) -> Path:
     """`path`, or the `SKILL.md` in it where it is the folder of a skill."""
     inside = path / SKILL
     return inside if path.is_dir() and inside.is_file() else path
+
+
+def is_skill(folder: Path) -> bool:
+    """Whether a folder is that of a skill."""
+    return (folder / SKILL).is_file()
 
 
 def names_a_file(text: str) -> bool:
@@ -50,3 +62,18 @@ def form_of(text: str, suffix: str = "") -> str:
         if pattern.search(beginning) is not None:
             return form
     return "yaml"
+
+
+def holds_procedure(text: str, suffix: str) -> bool:
+    """Whether the beginning of a file among others says that it is a procedure: so that a README, a policy or a picture
+    of something else is none. A draft is only a document until somebody names it."""
+    beginning = text.removeprefix("\ufeff")[:_BEGINNING]
+    form = form_of(beginning, suffix)
+    if form == "yaml":
+        return _SCHEMA.search(beginning) is not None
+    if form == "mermaid":
+        return _MERMAID.match(beginning) is not None
+    if form == "dot":
+        return _DOT.match(beginning) is not None and _DIRECTED.search(beginning) is not None
+    said = _FENCED.sub("", beginning)
+    return _FIRST_STEP.search(said) is not None or (suffix == ".md" and _OURS.search(said) is not None)

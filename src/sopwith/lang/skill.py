@@ -7,6 +7,7 @@ long as neither it nor the words of `SKILL.md` have been changed since both were
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -15,8 +16,9 @@ from sopwith.errors import ProcedureError, Text, UserError
 from sopwith.ir.diagnostic import Diagnostic, Place
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.value import Json, digest
+from sopwith.lang.deed import with_deeds
 from sopwith.lang.document import Document
-from sopwith.lang.form import SKILL
+from sopwith.lang.form import CALLED, SKILL
 from sopwith.lang.identifier import identifier
 from sopwith.lang.layout import lay_out
 from sopwith.lang.markdown_text import read_markdown
@@ -33,9 +35,11 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _FRONT = re.compile(r"---[ \t]*\n(?P<yaml>.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _KEYS = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
 _TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
-_ID, _TITLE, _TAGS, _TEXT, _PROCEDURE = (
-    f"sopwith-{key}" for key in ("id", "name", "tags", "text", "procedure")
+_ID, _TITLE, _TAGS, _TEXT, _PROCEDURE, _TOOLS = (
+    f"sopwith-{key}" for key in ("id", "name", "tags", "text", "procedure", "tools")
 )
+_OF_STEPS = "steps"
+"""What is said of `allowed-tools` that are those of the steps, and no list of the procedure's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +71,15 @@ def read_skill(path: Path, shown: str = "") -> Document:
     return _with_reference(document, head, body, path.parent / REFERENCE)
 
 
-def write_skill(procedure: Procedure, language: str = "en", name: str | None = None) -> dict[str, str]:
+def write_skill(
+    procedure: Procedure,
+    language: str = "en",
+    name: str | None = None,
+    called: Mapping[str, Procedure] | None = None,
+) -> dict[str, str]:
     """The files of the skill, by their paths in its folder: `SKILL.md`, and `references/procedure.yaml` where needed.
 
+    `called` are the procedures that it calls, and those that these call, by id: each is a file in `references/called`.
     `name` is the name of the skill and of its folder; by default `skill_name` makes one of the procedure's id. Raises
     `UserError` for a name that is not allowed, and `ProcedureError` where Routine text would be read as something else.
     """
@@ -86,21 +96,39 @@ def write_skill(procedure: Procedure, language: str = "en", name: str | None = N
                 f"例如 {skill_name(name) if _ascii(name) else legal}",
             ),
         )
-    body = write_routine(procedure, language)
+    files = {f"{CALLED}/{one}.yaml": write_yaml(found) for one, found in sorted((called or {}).items())}
+    body = _body(procedure, language, {one: f"{CALLED}/{one}.yaml" for one in called or {}})
     words = " ".join((procedure.description or procedure.name or procedure.id).split())
     description = words if len(words) <= LONGEST_DESCRIPTION else words[: LONGEST_DESCRIPTION - 1] + "…"
     metadata = {_ID: procedure.id}
     metadata |= {_TITLE: procedure.name} if procedure.name else {}
     metadata |= {_TAGS: ", ".join(procedure.tags)} if procedure.tags else {}
-    plain = _skill_text(name, description, procedure.tools, metadata, body)
+    tools = procedure.tools if procedure.tools is not None else _tools_named(procedure)
+    metadata |= {_TOOLS: _OF_STEPS} if procedure.tools is None and tools else {}
+    plain = _skill_text(name, description, tools, metadata, body)
     head, said = _parts(plain, Problems(SKILL), name)
     if _document(head, said, plain, SKILL, ()).procedure.digest() == procedure.digest():
-        return {SKILL: plain}
+        return {SKILL: plain, **files}
     metadata |= {_TEXT: _words_hash(description, body), _PROCEDURE: procedure.digest()}
     return {
-        SKILL: _skill_text(name, description, procedure.tools, metadata, body),
+        SKILL: _skill_text(name, description, tools, metadata, body),
         REFERENCE: write_yaml(procedure),
+        **files,
     }
+
+
+def _body(procedure: Procedure, language: str, files: Mapping[str, str]) -> str:
+    """The words of the procedure, with what only words can say of its waits, calls, lists and approvals: as far as they
+    are read as the words that they are."""
+    try:
+        return write_routine(with_deeds(procedure, language, files), language)
+    except ProcedureError:
+        return write_routine(procedure, language)
+
+
+def _tools_named(procedure: Procedure) -> tuple[str, ...]:
+    """The tools of the steps: what a procedure permits that lists none."""
+    return tuple(dict.fromkeys(step.tool for step in procedure.steps.values() if step.tool))
 
 
 def skill_name(words: str) -> str:
@@ -212,13 +240,14 @@ def _document(head: _Head, body: str, text: str, file: str, notes: tuple[Diagnos
     found = document.procedure
     metadata = head.metadata or {}
     tags = tuple(tag for tag in re.split(r"\s*,\s*", metadata.get(_TAGS, "").strip()) if tag)
+    of_steps = metadata.get(_TOOLS) == _OF_STEPS and set(head.tools or ()) == set(_tools_named(found))
     procedure = found.model_copy(
         update={
             "id": identifier(metadata.get(_ID) or head.name, found.id),
             "name": metadata.get(_TITLE) or found.name,
             "description": found.description or head.description,
             "tags": tags,
-            "tools": head.tools,
+            "tools": None if of_steps else head.tools,
         }
     )
     return Document(procedure, document.places, file, text, (*notes, *document.notes), document.form)

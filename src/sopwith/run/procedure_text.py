@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sopwith.errors import ProcedureError
 from sopwith.ir.procedure import Step
+from sopwith.lang.deed import with_deeds
 from sopwith.lang.machine import Machine
 from sopwith.lang.numbering import label
 from sopwith.models.profile import Shape
@@ -18,7 +19,7 @@ def routine(machine: Machine, language: str, shape: Shape) -> str:
     one numbered line a step."""
     from sopwith.lang.routine_text import write_routine  # its patterns take long to compile
 
-    procedure = machine.procedure
+    procedure = with_deeds(machine.procedure, language, approvals=False)
     if not shape.io_words:
         plain = {name: _without_io_words(step) for name, step in procedure.steps.items()}
         procedure = procedure.model_copy(update={"steps": plain})
