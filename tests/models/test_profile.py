@@ -66,20 +66,21 @@ def test_a_choice_by_word_in_llama_cpp():
     assert body["max_tokens"] > 20
 
 
-async def test_a_choice_by_word_at_endpoints_comes_back_as_a_letter():
+async def test_a_choice_by_word_at_endpoints_is_read_by_its_words():
     with serve([says('{"choice": "late parcel"}'), says("refund\n")]) as endpoint:
         model = OpenAIModel("m", base_url=endpoint.url)
-        for letter in "BA":
+        for words in ("late parcel", "refund"):
             reply = await model.complete(CHOICE)
-            assert (reply.text, reply.confidence) == (letter, None)
-            assert read_reply(CHOICE, reply).repairs == ()
+            assert (reply.text, reply.confidence) == (words, None)
+            reading = read_reply(CHOICE, reply)
+            assert (reading.action, reading.repairs) == (words, ())
         await model.close()
     schema = endpoint.bodies[0]["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["choice"]["enum"] == ["refund", "late parcel"]
     assert "logprobs" not in endpoint.bodies[0]
     with serve([speaks("late parcel")]) as endpoint:
         claude = AnthropicModel("m", base_url=endpoint.url.removesuffix("/v1"), api_key="k")
-        assert (await claude.complete(CHOICE)).text == "B"
+        assert (await claude.complete(CHOICE)).text == "late parcel"
         await claude.close()
 
 

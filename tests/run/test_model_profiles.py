@@ -6,7 +6,7 @@ import pytest
 from tests.run.test_model_roles import procedure
 
 from sopwith import Engine
-from sopwith.ir.event import EdgeTaken, ModelReplied, RunResumed
+from sopwith.ir.event import EdgeTaken, ModelReplied, ReplyRepaired, RunResumed
 from sopwith.log.memory import MemoryLog
 from sopwith.models.port import ModelReply, ModelRequest
 from sopwith.models.profile import Calibration, Profiles
@@ -66,6 +66,22 @@ async def test_a_choice_by_word_lists_words_and_takes_its_letter():
         "- refund\n- other\nReply with one of these, word for word."
     )
     assert "A. refund" not in asked.requests[0].prompt.tail
+
+
+async def test_a_choice_by_word_stands_in_the_log_as_it_was_said():
+    def reply(request: ModelRequest) -> str:
+        if request.form == "choice":
+            return "refunds" if len(said.requests) == 1 else request.labels[0]
+        return "Thank you." if request.form == "text" else '{"words": "money back"}'
+
+    said = ScriptedModel(reply, id="scripted:m")
+    profiles = Profiles({"scripted:m": {"choice": "word"}})
+    async with Engine(IO, model=said, profiles=profiles) as engine:
+        run = await engine.run("I want my money back")
+    replies = [event.body.text for event in run.events if isinstance(event.body, ModelReplied)]
+    assert run.status == "completed" and replies[:2] == ["refunds", "refund"]
+    assert not any(isinstance(event.body, ReplyRepaired) for event in run.events)
+    assert "one of these, word for word: refund | other; not" in said.requests[1].prompt.tail
 
 
 async def test_each_model_has_its_own_shape():

@@ -76,9 +76,9 @@ def _of_node(book: Book, node: Node, given: Mapping[str, Json]) -> Iterator[tupl
     if group:
         state = _state(book, node, given)
         try:
-            yield "judge", request_of(book, node, judge_form(book, group), state, IDENTITY)
+            yield "judge", request_of(book, node, judge_form(book, node, group), state, IDENTITY)
         except ExpressionError:
-            yield "judge", request_of(book, _symbolic(node), judge_form(book, group), state, IDENTITY)
+            yield "judge", request_of(book, _symbolic(node), judge_form(book, node, group), state, IDENTITY)
 
 
 def _next(book: Book, node: Node, given: Mapping[str, Json]) -> Iterator[tuple[Purpose, ModelRequest]]:

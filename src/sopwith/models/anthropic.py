@@ -12,7 +12,6 @@ from sopwith.errors import ModelError, Text, UserError
 from sopwith.ir.cut import cut
 from sopwith.ir.usage import Usage
 from sopwith.models.anthropic_request import Way, Ways
-from sopwith.models.chat import chosen_letter
 from sopwith.models.failure import context_exceeded, model_error, package_missing, remedy
 from sopwith.models.port import ModelReply, ModelRequest
 from sopwith.models.redirect import bound_client
@@ -150,7 +149,7 @@ def _said(blocks: list[Any], request: ModelRequest, way: Way) -> tuple[str | Non
             text = unwrapped(text)
         return names[chosen], text, tuple(name for i, name in enumerate(names) if i != chosen)
     text = "".join(str(block.text) for block in blocks if block.type == "text")
-    return None, chosen_letter(request, text) if request.form == "choice" else text, ()
+    return None, text.strip() if request.form == "choice" else text, ()
 
 
 def usage_of(reported: Any) -> Usage:

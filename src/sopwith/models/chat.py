@@ -40,13 +40,6 @@ def legal_actions(request: ModelRequest) -> tuple[Action, ...]:
     return tuple(by_name[name] for name in request.legal)
 
 
-def chosen_letter(request: ModelRequest, text: str) -> str:
-    """The letter of the label whose words `text` is, where the prompt asks for words; else `text` without blanks."""
-    said = text.strip()
-    found = [i for i, label in enumerate(request.labels) if label.strip() == said]
-    return LETTERS[found[0]] if request.by_word and len(found) == 1 else said
-
-
 def letters(request: ModelRequest) -> str:
     """One letter per label of a choice.
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 from sopwith.errors import ModelError, Text
 from sopwith.ir.usage import Usage
 from sopwith.ir.value import Json
-from sopwith.models.chat import WORD_TOKENS, chosen_letter, letters, messages
+from sopwith.models.chat import WORD_TOKENS, letters, messages
 from sopwith.models.constraint import reply_schema
 from sopwith.models.control import read_control_tokens
 from sopwith.models.failure import context_exceeded, package_missing
@@ -159,7 +159,7 @@ def read_stream(stream: Stream, request: ModelRequest, model: str) -> ModelReply
     probabilities: tuple[float, ...] = ()
     confidence = None
     if request.form == "choice":
-        text = chosen_letter(request, text)
+        text = text.strip()
     if request.form == "choice" and stream.logprobs:
         options = letters(request)
         probabilities = label_probabilities(stream.logprobs[0].get("top_logprobs") or [], options)

@@ -8,7 +8,6 @@ from typing import Any, Literal, cast
 
 from sopwith.ir.coerce import parse_json
 from sopwith.ir.usage import Usage
-from sopwith.models.chat import chosen_letter
 from sopwith.models.endpoint import Way
 from sopwith.models.port import ModelReply, ModelRequest
 from sopwith.models.tool_block import unwrapped
@@ -67,7 +66,8 @@ def _arguments(call: Any) -> str:
 def _choice(
     text: str, choice: Any, request: ModelRequest, options: str
 ) -> tuple[str, float | None, tuple[float, ...]]:
-    """The letter of a choice, and the probabilities of all letters at the token that held it."""
+    """The letter of a choice, or its words where the prompt asks for those; and the probabilities of all letters at the
+    token that held it."""
     letter = text.strip()
     try:
         value = parse_json(letter)
@@ -75,7 +75,9 @@ def _choice(
         value = None
     if isinstance(value, dict) and (named := cast("dict[str, Any]", value)).keys() == {"choice"}:
         letter = str(named["choice"])
-    letter = chosen_letter(request, letter)
+    if request.by_word:
+        return letter.strip(), None, ()
+    letter = letter.strip()
     if letter not in options or len(letter) != 1:
         return text, None, ()
     tokens = cast("list[Any]", getattr(getattr(choice, "logprobs", None), "content", None) or [])

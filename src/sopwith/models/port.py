@@ -51,7 +51,7 @@ class ModelRequest:
       reply text is the JSON object of its arguments (the schema is the constraint); with several it is
       `{"name": …, "arguments": {…}}`.
     - `form="choice"`: one of the labels A, B, C … for `labels` (at most 26); the reply text is the
-      single letter. `by_word`: the prompt asks for the words of a label, and the adapter gives its letter.
+      single letter. `by_word`: the prompt asks for the words of a label, and those are the reply text.
     - `form="text"`: prose.
 
     `actions` is the whole tool block, the same in every request of a procedure; what may be chosen now is

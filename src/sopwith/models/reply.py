@@ -92,20 +92,40 @@ def _read_text(reply: ModelReply, repairs: list[str]) -> Reading:
 
 def _read_choice(request: ModelRequest, reply: ModelReply, repairs: list[str]) -> Reading:
     text = reply.text.strip()
-    if text not in LETTERS[: len(request.labels)] or len(text) != 1:
+    letters = LETTERS[: len(request.labels)]
+    spoken = _spoken(request.labels, text) if request.by_word else None
+    if spoken is None and (text not in letters or len(text) != 1):
         repairs.append("label")
-    index = _label(request.labels, text)
+    index = _label(request.labels, text) if spoken is None else spoken
     if index is None:
-        legal = ", ".join(LETTERS[: len(request.labels)])
-        raise _Refused(
-            "no_choice",
-            f"the reply must be one letter out of {legal}, not {_quote(text)}",
-            f"回复必须是一个字母（{legal}），不是 {_quote(text)}",
-        )
+        raise _no_choice(request, text)
     confidence = reply.confidence
     if confidence is None and index < len(reply.probabilities):
         confidence = reply.probabilities[index]
     return Reading(action=request.labels[index], confidence=confidence, repairs=tuple(repairs))
+
+
+def _no_choice(request: ModelRequest, text: str) -> _Refused:
+    """What is said to a reply that names none of the labels, in the form in which they were asked for."""
+    if request.by_word:
+        labels = " | ".join(label.strip() for label in request.labels)
+        return _Refused(
+            "no_choice",
+            f"the reply must be one of these, word for word: {labels}; not {_quote(text)}",
+            f"回复必须与其中一项完全一致：{labels}；不是 {_quote(text)}",
+        )
+    legal = ", ".join(LETTERS[: len(request.labels)])
+    return _Refused(
+        "no_choice",
+        f"the reply must be one letter out of {legal}, not {_quote(text)}",
+        f"回复必须是一个字母（{legal}），不是 {_quote(text)}",
+    )
+
+
+def _spoken(labels: tuple[str, ...], text: str) -> int | None:
+    """The one label that `text` is, word for word."""
+    exact = [i for i, label in enumerate(labels) if label.strip() == text]
+    return exact[0] if len(exact) == 1 else None
 
 
 def _label(labels: tuple[str, ...], text: str) -> int | None:
@@ -122,8 +142,7 @@ def _label(labels: tuple[str, ...], text: str) -> int | None:
         rest = (match[2] or "").strip()
         if index < len(labels) and rest in ("", labels[index].strip()):
             return index
-    exact = [i for i, label in enumerate(labels) if label.strip() == text]
-    return exact[0] if len(exact) == 1 else None
+    return _spoken(labels, text)
 
 
 def _read_action(request: ModelRequest, reply: ModelReply, repairs: list[str]) -> Reading:

@@ -64,17 +64,25 @@ def _fixed_form(book: Book, node: Node, purpose: Purpose, state: State, values: 
 def _returns_form(book: Book, node: Node, state: State, values: Values) -> Form:
     choice = returns_choice(book, node, state, values)
     if choice is not None:
-        return Form("returns", labels=choice, legal=tuple(LETTERS[: len(choice.words)]))
+        return Form(
+            "returns", labels=choice, legal=tuple(LETTERS[: len(choice.words)]), by_word=book.by_word(node)
+        )
     name = book.block.name(node)
     shown_schema = resolved_schema(book, node, state, values.whole)
     true_schema = resolved_schema(book, node, state, values.true) if node.dynamic_enums else shown_schema
     return Form("returns", (name,), shown_schema, (Action(name, "", true_schema),))
 
 
-def judge_form(book: Book, group: tuple[CompiledEdge, ...]) -> Form:
+def judge_form(book: Book, node: Node, group: tuple[CompiledEdge, ...]) -> Form:
     """The form of a choice among the `judge` edges of a step."""
     choice = book.judge_choice(group)
-    return Form("judge", labels=choice, legal=tuple(LETTERS[: len(choice.words)]), group=group)
+    return Form(
+        "judge",
+        labels=choice,
+        legal=tuple(LETTERS[: len(choice.words)]),
+        group=group,
+        by_word=book.by_word(node),
+    )
 
 
 def readable(node: Node) -> dict[str, Json]:
@@ -141,9 +149,9 @@ def request_of(
     role = role_of(form.purpose, choice=form.labels is not None)
     prompt = Prompt(book.prefix_for(book.shape(node.step.model, role)), turns, tail, book.block.text)
     if form.labels is not None:
-        labels, by_word = form.labels.words, book.by_word(node)
+        labels = form.labels.words
         return ModelRequest(
-            prompt, "choice", book.block.actions, form.legal, labels, max_tokens=1, by_word=by_word
+            prompt, "choice", book.block.actions, form.legal, labels, max_tokens=1, by_word=form.by_word
         )
     if form.purpose == "answer":
         return ModelRequest(prompt, "text", book.block.actions, max_tokens=MAX_TOKENS)

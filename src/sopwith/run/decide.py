@@ -8,7 +8,6 @@ from sopwith.ir.procedure import Grip
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json
-from sopwith.models.reply import read_reply
 from sopwith.run.asking import inputs_form, inputs_request
 from sopwith.run.book import Book
 from sopwith.run.budget import within_budget
@@ -105,7 +104,7 @@ def _plan(book: Book, state: State, values: Values) -> Decision:
     form = inputs_form(missing)
     if cursor is None or cursor.reply is None:
         return AskModel("inputs", inputs_request(book, form, state), book.procedure.model)
-    reading = read_reply(form.to_read, values.reply(cursor.reply), book.language)
+    reading = form.read(cursor.reply, values, book.language)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
     return BindInputs(dict(state.given), reading.value, reading.repairs)

@@ -18,7 +18,7 @@ from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge, Node
 from sopwith.lang.region import Region
 from sopwith.models.port import ModelReply
-from sopwith.models.reply import Reading, read_reply
+from sopwith.models.reply import Reading
 from sopwith.run.advice import advise
 from sopwith.run.asking import asked_schema, form_of, request_of, resolved_schema
 from sopwith.run.book import Book
@@ -111,7 +111,7 @@ def _next(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
         return AskModel("guide", request, node.step.model, None if advice is None else advice.event)
     if _repeats(state, cursor.reply):
         return FailStep(step_error(book, node, "repeated", REPEATED, str(REPEATS + 1)))
-    reading = read_reply(form.to_read, values.reply(cursor.reply), book.language)
+    reading = form.read(cursor.reply, values, book.language)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
     if reading.action == book.block.finish_name(node):

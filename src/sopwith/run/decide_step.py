@@ -13,7 +13,7 @@ from sopwith.ir.schema import together, validator
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Node
-from sopwith.models.reply import Reading, read_reply
+from sopwith.models.reply import Reading
 from sopwith.run.asking import asked_schema, form_of, purpose_of, request_of
 from sopwith.run.book import Book
 from sopwith.run.condition import is_true
@@ -270,7 +270,7 @@ def _asked(
     purpose = cast("Purpose", purpose_of(node))
     if cursor.reply is None and cursor.carried is not None:
         form = carried_form(book, node, purpose, state, values)
-        reading = read_reply(form.to_read, values.reply(cursor.carried), book.language)
+        reading = form.read(cursor.carried, values, book.language)
         # Its repairs are written down where the edge was chosen.
         return (
             reject(cursor, reading.error)
@@ -280,7 +280,7 @@ def _asked(
     form = form_of(book, node, purpose, state, values)
     if cursor.reply is None:
         return AskModel(purpose, request_of(book, node, form, state, values), node.step.model)
-    reading = read_reply(form.to_read, values.reply(cursor.reply), book.language)
+    reading = form.read(cursor.reply, values, book.language)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
     return form, reading

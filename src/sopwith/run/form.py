@@ -8,9 +8,10 @@ from functools import cached_property
 from sopwith.ir.event import Purpose
 from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge
-from sopwith.models.port import Action, ModelRequest, Prompt
-from sopwith.models.reply import Reading
+from sopwith.models.port import Action, ModelReply, ModelRequest, Prompt
+from sopwith.models.reply import Reading, read_reply
 from sopwith.run.labels import Labels
+from sopwith.run.values import Values
 
 MAX_TOKENS = 512
 """Tokens of one reply, at most."""
@@ -29,16 +30,23 @@ class Form:
     reading: tuple[Action, ...] = ()
     labels: Labels | None = None
     group: tuple[CompiledEdge, ...] = ()
+    by_word: bool = False
+    """Whether a label is named by its words, and not by its letter."""
 
     @cached_property
     def to_read(self) -> ModelRequest:
         """A request without a prompt, for reading the reply strictly."""
         empty = Prompt("", (), "")
         if self.labels is not None:
-            return ModelRequest(empty, "choice", labels=self.labels.words)
+            return ModelRequest(empty, "choice", labels=self.labels.words, by_word=self.by_word)
         if self.purpose == "answer":
             return ModelRequest(empty, "text")
         return ModelRequest(empty, "action", actions=self.reading, legal=self.legal)
+
+    def read(self, reply: ModelReply, values: Values, language: str) -> Reading:
+        """What `reply` says, with true values; the words of a label are held against it as the model saw it."""
+        true = reply if self.labels is not None else values.reply(reply)
+        return read_reply(self.to_read, true, language)
 
     def index(self, reading: Reading) -> int:
         """Which label a reading chose."""

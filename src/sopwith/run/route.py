@@ -10,7 +10,6 @@ from sopwith.ir.event import Outcome, Phase
 from sopwith.ir.procedure import Grip
 from sopwith.ir.tool import ErrorData
 from sopwith.lang.machine import CompiledEdge, Node
-from sopwith.models.reply import read_reply
 from sopwith.run.asking import judge_form, judges_of, request_of
 from sopwith.run.book import Book
 from sopwith.run.condition import is_true
@@ -110,7 +109,7 @@ def _chosen(book: Book, node: Node, state: State, cursor: Cursor, values: Values
         return _take(book, state, edge, edge.kind, edge.edge.when or edge.edge.judge, None)
     if cursor.reply is None:
         return AskModel("next", options_request(book, node, options, state, values), node.step.model)
-    reading = read_reply(options_form(options).to_read, values.reply(cursor.reply), book.language)
+    reading = options_form(options).read(cursor.reply, values, book.language)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
     chosen = next(one for one in options if one.action == reading.action)
@@ -125,10 +124,10 @@ def _judged(
 ) -> tuple[CompiledEdge | None, float | None, tuple[str, ...]] | Decision:
     """The edge that the model chose (None: none of them, or too doubtful), its confidence, and how the reply was
     repaired; or what to do first."""
-    form = judge_form(book, group)
+    form = judge_form(book, node, group)
     if cursor.reply is None:
         return AskModel("judge", request_of(book, node, form, state, values), node.step.model)
-    reading = read_reply(form.to_read, values.reply(cursor.reply), book.language)
+    reading = form.read(cursor.reply, values, book.language)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
     index = form.index(reading)
