@@ -7,6 +7,7 @@ import time
 
 import pytest
 from tests.cli.command import Command
+from tests.cli.screen import at_a_terminal
 
 from sopwith.cli.exit_code import ExitCode
 
@@ -119,6 +120,19 @@ def test_an_expired_approval_says_so_until_somebody_votes_again(
     counted = project("approve", run, "--by", "mei")
     assert counted.code == ExitCode.SUSPENDED
     assert "approved so far by mei" in counted.err and "had expired: it is asked" not in counted.err
+
+
+@pytest.mark.parametrize(("by", "asked"), [("eve", False), ("bob", False), ("nobody", False), ("han", True)])
+def test_at_a_terminal_only_who_may_approve_is_asked(project: Command, by: str, asked: bool) -> None:
+    project.write("policy.yaml", POLICY.replace("count: 2, ", ""))
+    with at_a_terminal(project, *REMIND, "--by", by, "--plain") as screen:
+        if asked:
+            screen.read_until(r"\[y or n\] > ")
+            screen.press(b"y\n")
+        code = screen.read_all()
+    said = " ".join(screen.lines)
+    assert (code, reminders(project)) == ((ExitCode.OK, 1) if asked else (ExitCode.SUSPENDED, 0))
+    assert ("[y or n]" in said, "approve: sopwith approve" in said) == (asked, not asked)
 
 
 def test_a_second_vote_of_the_same_person_is_refused(waiting: tuple[Command, str]) -> None:

@@ -138,7 +138,7 @@ def test_a_tools_file_that_ends_the_program(project: Command) -> None:
 
 def test_a_data_folder_that_is_a_file(project: Command) -> None:
     project.write("taken", "")
-    assert_one_message(project(*RUN, "--data", "taken"), ExitCode.INTERNAL, "taken")
+    assert_one_message(project(*RUN, "--data", "taken"), ExitCode.USAGE, "taken is a file", "--data")
 
 
 LIMITED = """

@@ -94,11 +94,13 @@ def test_writes_in_doubt_are_said_one_by_one(project: Command) -> None:
     run = project("runs", "--json").document[0]["run"]
     assert "outcome unknown: [0], [1]" in " ".join(project("trace", run, "--lang", "en").out.split())
     taken = ("takeover", run, "--by", "alice", "--to", "send", "--lang", "en")
-    assert "--happened send[0]=yes --happened send[1]=yes" in project(*taken).err
+    assert "--happened 'send[0]=yes' --happened 'send[1]=yes'" in project(*taken).err
     both = project(*taken, "--happened", "yes")
     assert both.code == ExitCode.USAGE and "2 writes have an unknown outcome" in both.err
     vague = project(*taken, "--happened", "send[0]=perhaps")
     assert vague.code == ExitCode.USAGE and "neither yes nor no" in vague.err
+    cut_off = project(*taken, "--happened", "send[1]=")
+    assert cut_off.code == ExitCode.USAGE and "or --happened 'send[1]=no' for one of several" in cut_off.err
     known = ("--happened", "send[0]=yes", "--happened", "send[1]=no")
     unsaid = project(*taken, *known)
     assert unsaid.code == ExitCode.USAGE and "--set send[0]=VALUE" in unsaid.err

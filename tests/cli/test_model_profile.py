@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import tomllib
 
+import pytest
 from tests.cli.command import Command
 from tests.models.endpoint_server import serve
+from tests.models.messages_server import says as speaks
+from tests.models.real_model import real_model_file
 from tests.models.test_calibrate import unsure
 from tests.models.test_probe import plain, strict
 
@@ -72,8 +75,27 @@ def test_the_table_says_what_holds(sopwith: Command) -> None:
 
 
 def test_what_is_no_endpoint_is_told(sopwith: Command) -> None:
-    ran = sopwith("doctor", "--model", "anthropic:m@http://127.0.0.1:9")
+    ran = sopwith("doctor", "--model", "anthropic:m@http://127.0.0.1:9", "--write")
     assert ran.code == ExitCode.USAGE and "no OpenAI-compatible endpoint" in ran.err
+    missing = sopwith("doctor", "--model", "local:none.gguf", "--lang", "zh")
+    assert missing.code == ExitCode.USAGE and "none.gguf：没有这个文件" in missing.err
+
+
+def test_a_model_that_is_no_endpoint_is_asked_whether_it_answers(
+    sopwith: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    with serve([speaks("A"), speaks("A")]) as endpoint:
+        spec = f"anthropic:m@{endpoint.url.removesuffix('/v1')}"
+        ran = sopwith("doctor", "--model", spec)
+        assert ran.code == ExitCode.OK and ran.out.startswith("ok  anthropic:m") and "answers (A)" in ran.out
+        assert sopwith("doctor", "--model", spec, "--json").document["reply"] == "A"
+
+
+@pytest.mark.slow
+def test_a_local_model_is_asked_whether_it_answers(sopwith: Command) -> None:
+    ran = sopwith("doctor", "--model", f"local:{real_model_file()}", "--lang", "zh")
+    assert ran.code == ExitCode.OK and "能应答" in ran.out
 
 
 def test_a_wrong_profile_is_named_with_its_file(sopwith: Command) -> None:

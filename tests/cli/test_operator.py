@@ -132,7 +132,8 @@ def test_a_killed_run_is_free_and_a_person_takes_it_over(project: Command) -> No
     refused = project("resume", run)
     assert refused.code == ExitCode.USAGE
     assert f"sopwith takeover {run} --to" in refused.err
-    assert project("takeover", run, "--by", "alice").code == ExitCode.SUSPENDED
+    taken = project("takeover", run, "--by", "alice", "--plain")
+    assert taken.code == ExitCode.SUSPENDED and "bank.pay ?" not in taken.err
     unsaid = project("takeover", run, "--by", "alice", "--to", "tell")
     assert unsaid.code == ExitCode.USAGE
     assert "--happened yes" in unsaid.err

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
+import sqlite3
 import subprocess
 import sys
+import tomllib
+from contextlib import closing
 from pathlib import Path
 
 import jsonschema_rs
@@ -14,7 +17,9 @@ from tests.cli.command import Command, lay_out
 from tests.cli.test_run import TRIAGE
 
 from sopwith.cli.app import VERBS
+from sopwith.cli.doctor import EXTRAS
 from sopwith.cli.exit_code import ExitCode
+from sopwith.guard.vault import Secret, SqliteVault
 from sopwith.lang.read import read
 from sopwith.lang.yaml import format_yaml
 from sopwith.models.catalogue import DEFAULT, KNOWN
@@ -207,8 +212,29 @@ def test_doctor_names_each_thing_and_its_remedy(
         "data",
         "key",
     } <= found.keys()
+    assert {"extra draw", "extra word"} <= found.keys()
+    assert "vault" not in found
     project.write("models/" + KNOWN[DEFAULT].file, "GGUF")
     assert project("doctor").code == ExitCode.INTERNAL
+
+
+def test_doctor_names_every_extra() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert set(EXTRAS) == set(project["project"]["optional-dependencies"]) - {"bench", "dev"}
+
+
+def test_doctor_looks_into_the_vault(project: Command) -> None:
+    vault = SqliteVault(project.folder / ".sopwith" / "vault.db")
+    vault.keep("r1", [Secret("phone", '"13800138000"')])
+    vault.close()
+    told = {each["name"]: each for each in project("doctor", "--json", "--no-servers").document}
+    assert (told["vault"]["state"], told["vault"]["message"]) == ("ok", "1 entries, all of them open")
+    with closing(sqlite3.connect(vault.path)) as connection, connection:
+        connection.execute("UPDATE entry SET sealed = zeroblob(40)")
+    ran = project("doctor", "--json", "--no-servers")
+    told = {each["name"]: each for each in ran.document}
+    assert ran.code == ExitCode.INTERNAL
+    assert told["vault"]["state"] == "fail" and "r1 was changed" in told["vault"]["message"]
 
 
 def test_doctor_starts_the_mcp_servers(project: Command) -> None:

@@ -113,6 +113,26 @@ def test_a_wrong_key_is_refused_at_once(path: Path) -> None:
     assert VARIABLE not in caught.value.hint.en
 
 
+def test_a_damaged_mark_is_not_taken_for_a_wrong_key(path: Path) -> None:
+    kept(path)
+    sql(path, "UPDATE key_check SET mark = zeroblob(32)")
+    with pytest.raises(LogDamaged, match="the mark of its key is damaged"):
+        SqliteVault(path, KEY)
+    with pytest.raises(PolicyError, match="does not open"):
+        SqliteVault(path, bytes(32))
+
+
+def test_a_vault_is_looked_through(path: Path) -> None:
+    vault = SqliteVault(path, KEY)
+    vault.keep("r1", [PHONE, MAIL])
+    vault.erase(lambda run, secret: secret == MAIL)
+    assert vault.look_through() == 1
+    sql(path, "UPDATE entry SET sealed = zeroblob(40) WHERE kind = 'phone'")
+    with pytest.raises(LogDamaged, match="changed"):
+        vault.look_through()
+    vault.close()
+
+
 def test_what_to_do_about_a_wrong_key_depends_on_where_it_is_from(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,13 @@ def in_step(lines: str) -> str:
     return f"{HEAD}steps:\n  a:\n{body}"
 
 
+def test_what_is_missing_is_offered_with_a_value() -> None:
+    hints = [d.hint.en for d in problems("name: x\nsteps:\n  look: {end: complete}\n") if d.code == "SW109"]
+    assert hints == ["add 'schema: sopwith/procedure/1'", "add it, such as 'id: refund'", "add 'start: look'"]
+    (retry,) = problems(in_step("tool: a.b\nretry: {errors: [busy]}\nend: complete"))
+    assert retry.hint.zh == "请补上，例如“times: 2”"
+
+
 def test_every_spelling_of_ways_on_is_read() -> None:
     text = in_step(
         "next:\n  - {to: b, when: x > 1, guidance: slowly, pitfalls: [twice]}\n  - to: c\n    judge: 除请假外\n"

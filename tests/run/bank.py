@@ -18,7 +18,7 @@ start: look
 steps:
   look: {tool: bank.look, as: found, next: pay}
   pay: {tool: bank.pay, with: {amount: "${found.amount}"}, as: paid, next: tell}
-  tell: {end: complete, result: {receipt: "${paid.receipt}"}}
+  tell: {name: Say it, end: complete, result: {receipt: "${paid.receipt}"}}
 """
 
 

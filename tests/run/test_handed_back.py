@@ -191,6 +191,7 @@ steps:
     assert run.status == "escalated"
     assert run.outcome is not None and run.outcome.packet is not None
     assert "the request is empty" in run.outcome.packet.reason
+    assert run.outcome.packet.reason.endswith("give them: --inputs unit=…")
 
 
 LINE = """

@@ -80,7 +80,8 @@ async def test_a_choice_by_word_stands_in_the_log_as_it_was_said():
         run = await engine.run("I want my money back")
     replies = [event.body.text for event in run.events if isinstance(event.body, ModelReplied)]
     assert run.status == "completed" and replies[:2] == ["refunds", "refund"]
-    assert not any(isinstance(event.body, ReplyRepaired) for event in run.events)
+    repairs = [event.body.repairs for event in run.events if isinstance(event.body, ReplyRepaired)]
+    assert repairs == [("label",)]  # of the first reply alone
     assert "one of these, word for word: refund | other; not" in said.requests[1].prompt.tail
 
 

@@ -88,6 +88,20 @@ async def test_a_person_who_has_looked_hands_the_run_back_behind_the_payment() -
     assert fold_all(await log.read("r1")) == run.state
 
 
+@pytest.mark.parametrize("to", ["tell", "Say it", "3"])
+async def test_a_step_is_called_by_its_id_its_name_or_its_number(to: str) -> None:
+    bank, log = Bank(), MemoryLog()
+    await escalated(bank, log)
+    engine = bank.engine(log)
+    paid = {"paid": {"receipt": "R-1"}}
+    run = await engine.take_over("r1", by="alice", happened=True, values=paid, to=to)
+    assert run.visited[-1].step == "tell"
+    with pytest.raises(UserError, match="no step 'Sing it'") as caught:
+        await escalated(bank, other := MemoryLog())
+        await bank.engine(other).take_over("r1", by="alice", happened=True, values=paid, to="Sing it")
+    assert "tell (Say it)" in caught.value.hint.en
+
+
 async def test_what_did_not_happen_is_done_again_when_the_person_sends_the_run_back_to_it() -> None:
     bank, log = Bank(), MemoryLog()
     await escalated(bank, log)

@@ -13,6 +13,7 @@ from sopwith.cli.details import SAYS
 from sopwith.cli.record import open_call
 from sopwith.errors import Text
 from sopwith.ir.event import CallFinished, CallReconciled, CallStarted, Event, event_json
+from sopwith.ir.spoken import spoken
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Machine
 from sopwith.lang.yaml import write_yaml
@@ -132,7 +133,7 @@ def _facts(audited: Audited, language: str) -> list[list[str]]:
         "procedure": f"{state.procedure_id}  {audited.machine.procedure.name}",
         "for": f"{state.principal.id}{roles}",
         "request": state.request,
-        "status": state.status,
+        "status": spoken(state.status).in_(language),
         "began": _time(events[0].at),
         "ended": _time(events[-1].at),
         "model": str(events[0].body.model),

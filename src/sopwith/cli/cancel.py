@@ -18,6 +18,7 @@ from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import terminal
 from sopwith.errors import Text
 from sopwith.guard.vault import SqliteVault
+from sopwith.ir.spoken import spoken
 from sopwith.run.engine import Engine
 from sopwith.run.run import Run
 
@@ -54,7 +55,7 @@ def cancel(
     elif done.status == "cancelled":
         shown.out(shown.text(_CANCELLED).format(done.id))
     else:
-        shown.out(shown.text(_CAME_FIRST).format(done.id, done.status))
+        shown.out(shown.text(_CAME_FIRST).format(done.id, shown.text(spoken(done.status))))
     if left and not as_json:
         shown.say(shown.text(_OPEN).format(", ".join(left)))
     return ExitCode.OK

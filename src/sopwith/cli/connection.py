@@ -52,6 +52,7 @@ VAULT = "vault.db"
 
 def store_file(data: Path) -> Path:
     """The file of the event log in a data folder. Raises `UserError` where there is none."""
+    _refuse_file(data)
     file = data / RUNS
     if not file.is_file():
         raise UserError(
@@ -60,6 +61,15 @@ def store_file(data: Path) -> Path:
         )
     _refuse_emptied(data)
     return file
+
+
+def _refuse_file(data: Path) -> None:
+    """Raise `UserError` where something else than a folder stands in the place of the data folder."""
+    if data.exists() and not data.is_dir():
+        raise UserError(
+            Text(f"{data} is a file, not a folder", f"{data} 是文件，不是文件夹"),
+            Text("name a folder with --data", "请用 --data 指定文件夹"),
+        )
 
 
 def _refuse_emptied(data: Path) -> None:
@@ -93,6 +103,7 @@ def open_to_read(data: Path) -> CarefulLog:
 def open_log(data: Path, *, make: bool = False) -> SqliteLog:
     """The event log in a data folder. Raises `UserError` where there is none, unless it is to be made."""
     if make:
+        _refuse_file(data)
         _refuse_emptied(data)
     file = data / RUNS if make else store_file(data)
     log = SqliteLog(file)
@@ -105,6 +116,7 @@ def open_log(data: Path, *, make: bool = False) -> SqliteLog:
 
 def open_vault(data: Path) -> SqliteVault:
     """The vault in a data folder. Raises `UserError` where there is none."""
+    _refuse_file(data)
     file = data / VAULT
     if not file.is_file():
         raise UserError(

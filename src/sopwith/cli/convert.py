@@ -16,6 +16,7 @@ from sopwith.cli.output_file import replace
 from sopwith.cli.project import Options, find_project
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text, UserError
+from sopwith.ir.os_reason import os_reason
 from sopwith.ir.procedure import Procedure
 from sopwith.lang.document import Document
 from sopwith.lang.form import SKILL, procedure_file
@@ -131,7 +132,9 @@ def _write(shown: Terminal, files: dict[Path, str], *, force: bool) -> None:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            why = error.strerror or str(error)
-            raise UserError(Text(f"{target} cannot be written: {why}", f"无法写入 {target}：{why}")) from None
+            why = os_reason(error)
+            raise UserError(
+                Text(f"{target} cannot be written: {why.en}", f"无法写入 {target}：{why.zh}")
+            ) from None
         replace(target, text)
         shown.say(shown.text(_WROTE).format(target))

@@ -18,10 +18,10 @@ from typing import Annotated, Literal
 import typer
 
 from sopwith.cli.columns import table
-from sopwith.cli.connection import VAULT
+from sopwith.cli.connection import VAULT, open_vault
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, Lang, Mcp, new_verb
-from sopwith.cli.probe import probe_endpoint
+from sopwith.cli.probe import probe_model
 from sopwith.cli.project import MCP
 from sopwith.cli.settings import Settings, load_settings
 from sopwith.cli.terminal import terminal
@@ -42,6 +42,7 @@ EXTRAS = {
     "anthropic": "anthropic",
     "mcp": "mcp",
     "draw": "pygraphviz",
+    "word": "docx",
     "calibrate": "scipy",
 }
 
@@ -62,7 +63,8 @@ def doctor(
     mcp: Mcp = None,
     data: Data = None,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="openai:NAME@URL", help="Probe an endpoint. 探测接口")
+        str | None,
+        typer.Option("--model", metavar="MODEL", help="Try a model: `local`, `openai:NAME@URL` … 试一个模型"),
     ] = None,
     write: Annotated[
         bool, typer.Option("--write", help="Write its profile into sopwith.toml. 写入配置")
@@ -73,14 +75,14 @@ def doctor(
     as_json: AsJson = False,
     lang: Lang = "",
 ) -> int:
-    """See whether everything that is needed is there; for what is not, what to do. With --model, see what an endpoint
-    really enforces.
+    """See whether everything that is needed is there; for what is not, what to do. With --model, see whether a model
+    answers, and what an endpoint really enforces.
 
-    检查运行环境是否齐备；缺什么就给出办法。用 --model 探测接口真正强制执行哪些参数。
+    检查运行环境是否齐备；缺什么就给出办法。用 --model 试一个模型能否应答，并探测接口真正强制执行哪些参数。
     """
     shown = terminal(context)
     if model is not None:
-        return probe_endpoint(shown, model, write=write, as_json=as_json)
+        return probe_model(shown, model, write=write, as_json=as_json)
     settings = load_settings(Path.cwd(), {"data": data, "mcp": mcp})
     found = list(findings(settings, servers=not no_servers))
     if as_json:
@@ -114,6 +116,8 @@ def findings(settings: Settings, *, servers: bool = True) -> Iterator[Finding]:
     yield _disk("disk", settings.data)
     yield _writable("data", settings.data)
     yield _key(settings.data)
+    if (settings.data / VAULT).is_file():
+        yield _vault(settings.data)
     file = settings.mcp or Path(MCP)
     if servers and (settings.mcp is not None or file.is_file()):
         yield from _servers(file)
@@ -217,6 +221,19 @@ def _key(data: Path) -> Finding:
         Text(f"{file} may be read by others (mode {mode:o})", f"{file} 可被他人读取（权限 {mode:o}）"),
         Text(f"chmod 600 {file}", f"chmod 600 {file}"),
     )
+
+
+def _vault(data: Path) -> Finding:
+    """Whether the key opens the vault, and every entry in it is as it was written."""
+    try:
+        vault = open_vault(data)
+        try:
+            count = vault.look_through()
+        finally:
+            vault.close()
+    except SopwithError as error:
+        return Finding("vault", "fail", error.message, error.hint)
+    return Finding("vault", "ok", Text(f"{count} entries, all of them open", f"{count} 个条目，均可打开"))
 
 
 def _servers(file: Path) -> Iterator[Finding]:

@@ -22,6 +22,7 @@ from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import LogDamaged, Text, UserError
 from sopwith.guard.vault import SqliteVault
 from sopwith.ir.duration import read_duration
+from sopwith.ir.spoken import spoken
 from sopwith.log.collect import Collectable, Collected, collect, collectable
 from sopwith.log.port import is_listed
 
@@ -138,7 +139,9 @@ def _report(shown: Terminal, found: Collectable, done: Collected | None, entries
             }
         )
         return
-    rows = [[o.run.run, o.run.procedure_id, o.run.status, local_time(o.last_at)] for o in runs]
+    rows = [
+        [o.run.run, o.run.procedure_id, shown.text(spoken(o.run.status)), local_time(o.last_at)] for o in runs
+    ]
     if rows:
         for line in table([[shown.text(head) for head in _HEADS], *rows]):
             shown.out(line)

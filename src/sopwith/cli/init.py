@@ -14,6 +14,7 @@ from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import new_verb
 from sopwith.cli.terminal import terminal
 from sopwith.errors import Text, UserError
+from sopwith.ir.os_reason import os_reason
 from sopwith.lang.schema import procedure_schema
 
 verb = new_verb()
@@ -63,8 +64,10 @@ def init(
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
-        why = error.strerror or str(error)
-        raise UserError(Text(f"{folder} cannot be written: {why}", f"无法写入 {folder}：{why}")) from error
+        why = os_reason(error)
+        raise UserError(
+            Text(f"{folder} cannot be written: {why.en}", f"无法写入 {folder}：{why.zh}")
+        ) from error
     shown.say(shown.text(_MADE).format(folder, ", ".join(files)))
     shown.say(_NEXT)
     for command in commands(folder, shown.language):

@@ -32,6 +32,7 @@ from sopwith.ir.event import (
 )
 from sopwith.ir.place import item_of
 from sopwith.ir.procedure import Procedure
+from sopwith.ir.spoken import spoken
 from sopwith.ir.value import Json
 from sopwith.lang.chart import OTHERWISE
 from sopwith.run.state import Reference, State
@@ -229,7 +230,7 @@ class LiveView:
         going = [child for child in list(self._beside.values()) if child.status in ("running", "suspended")]
         for child in going[-_BESIDE_SHOWN:]:
             at = f" ● {child.step}" if child.step else ""
-            yield f"  {_BESIDE.in_(self._language)} {child.procedure} {child.run}: {child.status}{at}"
+            yield f"  {_BESIDE.in_(self._language)} {child.procedure} {child.run}: {self._in(spoken(child.status))}{at}"
 
     def _values(self, state: State, cells: int) -> str:
         """The latest values, short; placeholders stand for secrets, as everywhere in a state."""

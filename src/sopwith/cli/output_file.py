@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sopwith.errors import Text, UserError
+from sopwith.ir.os_reason import os_reason
 
 
 def write_output(file: Path, text: str, *, force: bool, ours: Callable[[str], bool] | None = None) -> None:
@@ -53,9 +54,9 @@ def _write_through(file: Path, text: str) -> None:
 
 
 def _failed(file: Path, error: OSError) -> UserError:
-    why = error.strerror or str(error)
+    why = os_reason(error)
     return UserError(
-        Text(f"{file} cannot be written: {why}", f"无法写入 {file}：{why}"),
+        Text(f"{file} cannot be written: {why.en}", f"无法写入 {file}：{why.zh}"),
         Text("name another place, or make room there", "请换一个位置，或在该处腾出空间"),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 
 from sopwith.cli.json_text import read_json
@@ -10,26 +11,26 @@ from sopwith.errors import Text, UserError
 from sopwith.ir.value import Json
 
 
-def split_pairs(pairs: Sequence[str]) -> dict[str, str]:
-    """The names with their texts. Raises `UserError` for what has no `=`."""
+def split_pairs(pairs: Sequence[str], example: str = "--inputs order_id=A-1001") -> dict[str, str]:
+    """The names with their texts. Raises `UserError`, with an `example`, for what has no `=`."""
     found: dict[str, str] = {}
     for pair in pairs:
         name, mark, text = pair.partition("=")
         if not mark or not name:
             raise UserError(
                 Text(f"'{pair}' is not NAME=VALUE", f"“{pair}”不是“名称=值”的形式"),
-                Text("for example: --inputs order_id=A-1001", "例如：--inputs order_id=A-1001"),
+                Text(f"for example: {example}", f"例如：{example}"),
             )
         found[name.strip()] = text
     return found
 
 
-def read_pairs(pairs: Sequence[str]) -> dict[str, Json]:
+def read_pairs(pairs: Sequence[str], example: str = "--set days=2") -> dict[str, Json]:
     """The names with their values: JSON where it is JSON, else text.
 
-    Raises `UserError` for JSON that cannot be kept.
+    Raises `UserError`, with an `example`, for what has no `=`, and for JSON that cannot be kept.
     """
-    return {name: _value(name, text) for name, text in split_pairs(pairs).items()}
+    return {name: _value(name, text) for name, text in split_pairs(pairs, example).items()}
 
 
 def read_known(said: Sequence[str]) -> bool | dict[str, bool] | None:
@@ -42,11 +43,12 @@ def read_known(said: Sequence[str]) -> bool | dict[str, bool] | None:
     for one in said:
         name, _, word = one.partition("=")
         if not name or word not in _KNOWN:
+            like = shlex.quote(f"{name or 'notify[3]'}=no")
             raise UserError(
                 Text(f"'{one}' says neither yes nor no", f"“{one}”既不是 yes 也不是 no"),
                 Text(
-                    "for example: --happened yes, or --happened 'notify[3]=no' for one of several",
-                    "例如：--happened yes；多个时逐一写 --happened 'notify[3]=no'",
+                    f"for example: --happened yes, or --happened {like} for one of several",
+                    f"例如：--happened yes；多个时逐一写 --happened {like}",
                 ),
             )
         found[name] = _KNOWN[word]

@@ -1,8 +1,9 @@
-"""`sopwith doctor --model`: what an endpoint really enforces, and how it will be asked."""
+"""`sopwith doctor --model`: whether a model answers; of an endpoint what it enforces, and how it will be asked."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 from sopwith.cli.columns import table
@@ -12,6 +13,7 @@ from sopwith.cli.terminal import Terminal
 from sopwith.errors import Text, UserError
 from sopwith.models.connect import connect
 from sopwith.models.openai_compatible import OpenAIModel
+from sopwith.models.port import Model, ModelRequest, Prompt
 from sopwith.models.probe import Probed, probe
 
 _STATES = {
@@ -30,23 +32,49 @@ _ABOUT = {
     "usage": Text("tokens are counted", "统计 token"),
     "cached": Text("cached tokens are counted", "统计缓存的 token"),
 }
+_ANSWERS = Text("answers ({}), {} s", "能应答（{}），{} 秒")
 _HEADS = (Text("", ""), Text("what", "项目"), Text("meaning", "含义"), Text("seen", "实测"))
 _WRITTEN = Text("written to {}", "已写入 {}")
 _NOT_WRITTEN = Text("--write puts this into sopwith.toml", "加 --write 可写入 sopwith.toml")
 
 
-def probe_endpoint(shown: Terminal, spec: str, *, write: bool, as_json: bool) -> ExitCode:
-    """Probe the endpoint that `spec` names, tell what was found, and write its profile where that is wanted.
+def probe_model(shown: Terminal, spec: str, *, write: bool, as_json: bool) -> ExitCode:
+    """Ask the model that `spec` names; probe what an OpenAI-compatible endpoint enforces, and write its profile where
+    that is wanted.
 
-    Raises `UserError` for a model that is no such endpoint, `ModelError` for one that does not answer.
+    Raises `UserError` for what names no model, and for a profile that cannot be written; `ModelFileError` for a file
+    that is not there; `ModelError` for a model that does not answer.
     """
     model = connect(spec)
-    if not isinstance(model, OpenAIModel):
+    if isinstance(model, OpenAIModel):
+        return _probe_endpoint(shown, model, write=write, as_json=as_json)
+    if write:
         raise UserError(
             Text(f"{spec} is no OpenAI-compatible endpoint", f"{spec} 不是 OpenAI 兼容接口"),
-            Text("probe openai:NAME@URL; other models are held by their own adapters",
-                 "请探测 openai:NAME@URL；其他模型由各自的适配器约束"),
+            Text("leave out --write: only the profile of an endpoint is found out",
+                 "请去掉 --write：只有接口的配置需要探测"),
         )  # fmt: skip
+    began = time.perf_counter()
+    said = asyncio.run(_answer(model))
+    seconds = round(time.perf_counter() - began, 1)
+    if as_json:
+        shown.document({"model": model.id, "reply": said, "seconds": seconds})
+    else:
+        shown.out(f"ok  {model.id}  {shown.text(_ANSWERS).format(said, seconds)}")
+    return ExitCode.OK
+
+
+async def _answer(model: Model) -> str:
+    """What the model says to a choice between two."""
+    tail = "Is snow white?\nA. yes\nB. no\nReply with the letter of one of these."
+    try:
+        request = ModelRequest(Prompt("", (), tail), "choice", labels=("yes", "no"), max_tokens=1)
+        return (await model.complete(request)).text
+    finally:
+        await model.close()
+
+
+def _probe_endpoint(shown: Terminal, model: OpenAIModel, *, write: bool, as_json: bool) -> ExitCode:
     found = asyncio.run(_probed(model))
     file = write_profile(model.id, found.fields, Path.cwd()) if write else None
     if as_json:

@@ -89,6 +89,7 @@ class Progress:
         self._terminal = terminal
         self._layout = StepLine(procedure, numbers)
         self._recorder = Recorder(procedure, numbers, language, self._print)
+        self._told_before = False
         self._own = own or self
         self._console = terminal.console() if own is None else own._console
         self._loads = loads
@@ -106,10 +107,15 @@ class Progress:
         return Progress(self._terminal, procedure, numbers, language, loads=False, own=self._own)
 
     def take_up(self, events: Sequence[Event]) -> None:
-        """Know what the step that a run stopped at has done so far, so that its line says all of it."""
+        """Know what the step that a run stopped at has done so far, so that its line says all of it.
+
+        What has had its line before gets no other one.
+        """
         entered = [i for i, event in enumerate(events) if isinstance(event.body, StepEntered)]
+        self._told_before = True
         for event in events[entered[-1] :] if entered else ():
             self._recorder.take(event)
+        self._told_before = False
 
     def __call__(self, event: Event, state: State) -> None:
         own = self._own
@@ -155,5 +161,7 @@ class Progress:
             self._live.start(refresh=True)
 
     def _print(self, record: Record) -> None:
+        if self._told_before:
+            return
         line = harmless(self._layout.line(record))
         self._console.print(line, style=None if record.good else "yellow")

@@ -38,6 +38,7 @@ from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import terminal
 from sopwith.errors import Text, UserError
 from sopwith.ir.event import Event
+from sopwith.ir.spoken import spoken
 from sopwith.lang.machine import Machine
 from sopwith.run.due import next_time
 from sopwith.run.engine import Engine
@@ -169,7 +170,9 @@ def _refuse_ended(state: State) -> None:
             f"{hint.en}; a person can go on with it: sopwith takeover {state.run} --to STEP",
             f"{hint.zh}；可由人接管后继续：sopwith takeover {state.run} --to 步骤",
         )
-    raise UserError(Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}"), hint)
+    raise UserError(
+        Text(f"the run has ended: {state.status}", f"该运行已结束：{spoken(state.status).zh}"), hint
+    )
 
 
 def _go_on(session: Session, project: Project, found: Found, act: Act) -> ExitCode:

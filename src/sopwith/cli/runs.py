@@ -20,6 +20,7 @@ from sopwith.cli.run_changes import Changes, looks
 from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text
+from sopwith.ir.spoken import spoken
 from sopwith.log.port import RunRow
 
 verb = new_verb()
@@ -68,7 +69,7 @@ def runs(
 
 
 def _table(shown: Terminal, rows: Sequence[RunRow]) -> list[str]:
-    return table([[shown.text(head) for head in _HEADS], *(_row(row) for row in rows)])
+    return table([[shown.text(head) for head in _HEADS], *(_row(shown, row) for row in rows)])
 
 
 async def _watch(shown: Terminal, data: Path, limit: int) -> int:
@@ -77,7 +78,7 @@ async def _watch(shown: Terminal, data: Path, limit: int) -> int:
         changes = Changes()
         async for rows in looks(data, limit):
             for row in changes.of(rows):
-                shown.line(json.dumps(asdict(row)) if shown.json else "  ".join(_row(row)))
+                shown.line(json.dumps(asdict(row)) if shown.json else "  ".join(_row(shown, row)))
         return ExitCode.OK
     from rich.live import Live
 
@@ -100,9 +101,16 @@ async def _rows(data: Path, limit: int) -> tuple[Sequence[RunRow], Sequence[Text
         await log.close()
 
 
-def _row(row: RunRow) -> list[str]:
+def _row(shown: Terminal, row: RunRow) -> list[str]:
     took = f"{(row.last_at - row.started_at) / 1e6:.1f} s"
-    return [row.run, row.procedure_id, row.status, local_time(row.started_at), took, str(row.events)]
+    return [
+        row.run,
+        row.procedure_id,
+        shown.text(spoken(row.status)),
+        local_time(row.started_at),
+        took,
+        str(row.events),
+    ]
 
 
 def local_time(at: int) -> str:

@@ -7,39 +7,38 @@ from pathlib import Path
 from typing import Any, cast
 
 from sopwith.cli.json_text import read_json
-from sopwith.errors import Text, UserError
+from sopwith.errors import Text
 from sopwith.ir.usage import Usage
+from sopwith.lang.text_file import read_text_file
 from sopwith.models.connect import connect
 from sopwith.models.port import Model, ModelReply
 from sopwith.models.profile import Profiles
 from sopwith.models.scripted import ScriptedModel
 
 SCRIPTED = "scripted:"
+_HINT = Text(
+    'a script has a reply on each line, such as "A" or {"kind": "annual"}',
+    '脚本每行一条回复，例如 "A" 或 {"kind": "annual"}',
+)
 
 
 def model_of(spec: str, profiles: Profiles | None = None) -> Model:
     """The model that `spec` names, see `connect`; or the script in a file, one reply a line.
 
-    A line is JSON: a text is the reply, an object or list is a reply in JSON, and `{"reply": …, "confidence": …}` is a
-    reply with its confidence. Raises `UserError` for a file that cannot be read.
+    A line is JSON, an empty one is left out: a text is the reply, an object or list is a reply in JSON, and
+    `{"reply": …, "confidence": …}` is a reply with its confidence. Raises `UserError` for a file that cannot be read.
     """
     if not spec.startswith(SCRIPTED):
         return connect(spec, profiles)
     file = Path(spec.removeprefix(SCRIPTED)).expanduser()
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(Text(f"the script {file}: {error}", f"脚本 {file}：{error}")) from error
+    lines = read_text_file(file, hint=_HINT).splitlines()
     return ScriptedModel(
         [_reply(file, i, line) for i, line in enumerate(lines, 1) if line.strip()], id=f"scripted:{file.name}"
     )
 
 
 def _reply(file: Path, number: int, line: str) -> ModelReply:
-    hint = Text(
-        'a reply is a line such as "A" or {"kind": "annual"}', '每行一条回复，例如 "A" 或 {"kind": "annual"}'
-    )
-    value = read_json(line, f"{file}:{number}", hint)
+    value = read_json(line, f"{file}:{number}", _HINT)
     confidence = None
     if (
         isinstance(value, dict)

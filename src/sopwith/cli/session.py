@@ -24,6 +24,7 @@ from sopwith.ir.event import CallJudged, Event, HumanAnswered, HumanAsked, Outco
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Machine
 from sopwith.models.local import LocalModel
+from sopwith.run.engine import Engine
 from sopwith.run.operator import TAKEN_FROM
 from sopwith.run.run import Run
 from sopwith.run.state import State
@@ -122,7 +123,7 @@ class Session:
             run = highest(self.runner.run(start()))
             asking = deepest(run)
             while asking.outcome is None and asking.question is not None and asking.state.taken_by is None:
-                answer = self._answer(asking)
+                answer = self._answer(asking, connection.engine)
                 if answer is None:
                     break
                 resumed = connection.engine.resume(asking.id, answer=answer[0], answered=True, by=self.who)
@@ -182,13 +183,18 @@ class Session:
             self.others[event.run] = shown
         shown(event, state)
 
-    def _answer(self, run: Run) -> tuple[Json] | None:
-        """The next answer: given on the command line, or typed by whoever sits here. None: nobody answers."""
+    def _answer(self, run: Run, engine: Engine) -> tuple[Json] | None:
+        """The next answer: given on the command line, or typed by whoever sits here. None: nobody answers.
+
+        For leave to call nobody is asked who may not give it.
+        """
         asked = question(run.events)
         schema = asked.answer_schema or {}
         if self.answers:
             return (self.given_answer(schema, run.id),)
         if not self.terminal.asks or self.lines or self.terminal.json:
+            return None
+        if asked.what == "approval" and not self.runner.run(engine.may_approve(run.id, by=self.who)):
             return None
         with suppress(EOFError):
             return (ask_at(self.terminal, self._question(run), schema),)

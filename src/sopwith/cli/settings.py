@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from sopwith.errors import NO_HINT, Text, UserError
+from sopwith.ir.os_reason import os_reason
 from sopwith.ir.usage import Budget, exact
 from sopwith.log.head import is_url
 from sopwith.models.profile import Profiles
@@ -207,8 +208,8 @@ def _toml(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        why = error.strerror or str(error)
-        raise UserError(Text(f"{file} cannot be read: {why}", f"无法读取 {file}：{why}")) from error
+        why = os_reason(error)
+        raise UserError(Text(f"{file} cannot be read: {why.en}", f"无法读取 {file}：{why.zh}")) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(Text(f"{file} is not TOML: {error}", f"{file} 不是 TOML：{error}")) from error
 

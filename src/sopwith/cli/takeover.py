@@ -40,7 +40,12 @@ def takeover(
     context: typer.Context,
     run: RunId,
     to: Annotated[
-        str | None, typer.Option("--to", metavar="STEP", help="Hand it back at this step. 交还到该步骤")
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="STEP",
+            help="Hand it back at this step: its id, name or number. 交还到该步骤（id、名称或编号）",
+        ),
     ] = None,
     values: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Give a name a value. 设置值")

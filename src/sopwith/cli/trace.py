@@ -22,6 +22,7 @@ from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import LogDamaged, LogError, Text, UserError
 from sopwith.ir.event import Event, ModelReplied, ModelRequested, event_json
+from sopwith.ir.spoken import spoken
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Machine
 from sopwith.log.export import to_jsonl
@@ -195,10 +196,11 @@ def _head(shown: Terminal, found: Trace) -> list[tuple[str, str]]:
         used += shown.text(_UNPRICED)
     elif usage.money:
         used += f", {dollars(usage.money)}" if shown.language == "en" else f"，{dollars(usage.money)}"
+    status = shown.text(spoken(state.status))
     return [
         ("run", f"{state.run}  {local_time(state.started_at)}"),
         ("procedure", f"{state.procedure_id}  {found.machine.grip}  {found.machine.hash[:12]}"),
-        ("status", f"{state.status}  {shown.text(_DRY)}" if state.dry_run else state.status),
+        ("status", f"{status}  {shown.text(_DRY)}" if state.dry_run else status),
         ("for", f"{state.principal.id}{roles}"),
         ("model", found.model),
         ("request", short(state.request, 100)),

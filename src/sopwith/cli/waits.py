@@ -9,6 +9,7 @@ from sopwith.cli.runs import local_time
 from sopwith.errors import Text
 from sopwith.expr.witness import witness
 from sopwith.ir.schema_words import in_words
+from sopwith.ir.spoken import spoken
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Machine
 from sopwith.lang.moment import write_time
@@ -61,7 +62,8 @@ def how_to_go_on(run: Run, data: str, machines: Sequence[Machine] = ()) -> Itera
     event must bring is known where the run's machine is among the `machines`."""
     state = run.state
     if state.outcome is not None and state.outcome.kind in TAKEN_FROM:
-        yield _said(_ENDED, state.status, run.id, data)
+        status = spoken(state.status)
+        yield Text(_ENDED.en.format(status.en, run.id, data), _ENDED.zh.format(status.zh, run.id, data))
     elif state.children and run.waits_for is None:
         yield Text(_DRIVEN.en.format(", ".join(state.children)), _DRIVEN.zh.format("、".join(state.children)))
     for cursor in state.cursors:

@@ -18,6 +18,7 @@ from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.cli.waits import highest, waits_json
 from sopwith.errors import SopwithError, Text
+from sopwith.ir.spoken import spoken
 from sopwith.run.due import due
 from sopwith.run.fold import fold_all
 
@@ -100,7 +101,6 @@ async def _go_on(shown: Terminal, options: Options, data: Path, run: str) -> dic
         return None
     went = highest(moved)
     if not shown.json:
-        shown.out(
-            shown.text(_WENT).format(run, f"{went.id} {went.status}" if went.id != run else went.status)
-        )
+        status = shown.text(spoken(went.status))
+        shown.out(shown.text(_WENT).format(run, f"{went.id} {status}" if went.id != run else status))
     return {"run": run, "status": went.status, "waits": waits_json(went)}

@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 
 from sopwith.errors import PolicyError, Text
+from sopwith.ir.os_reason import os_reason
 
 VARIABLE = "SOPWITH_KEY"
 """The environment variable that holds the key, in Base64."""
@@ -145,9 +146,9 @@ def _checked(key: bytes, where: str, hint: Text) -> bytes:
 
 
 def _unusable(path: Path, error: OSError) -> PolicyError:
-    why = error.strerror or str(error)
+    why = os_reason(error)
     return PolicyError(
-        Text(f"the key file {path}: {why}", f"密钥文件 {path}：{why}"),
+        Text(f"the key file {path}: {why.en}", f"密钥文件 {path}：{why.zh}"),
         Text(
             f"set {VARIABLE}, or let this user read and write the file",
             f"请设置 {VARIABLE}，或让当前用户可读写该文件",

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from sopwith.errors import NO_HINT, PolicyError, Text
 from sopwith.ir.diagnostic import Place
+from sopwith.ir.os_reason import os_reason
 from sopwith.ir.pydantic_problem import told
 from sopwith.ir.value import Json
 
@@ -156,11 +157,11 @@ def _text(source: str | Path) -> tuple[str, str]:
     try:
         return path.read_text(encoding="utf-8-sig"), str(source)
     except OSError as error:
-        why = error.strerror or str(error)
+        why = os_reason(error)
     except UnicodeDecodeError:
-        why = "not UTF-8"
+        why = Text("not UTF-8", "不是 UTF-8 编码")
     raise PolicyError(
-        Text(f"the file {source}: {why}", f"文件 {source}：{why}"),
+        Text(f"the file {source}: {why.en}", f"文件 {source}：{why.zh}"),
         Text("name an existing file in UTF-8", "请指定存在的 UTF-8 文件"),
     )
 

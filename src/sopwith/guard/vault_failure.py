@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from sopwith.errors import LogDamaged, LogError, Text
+from sopwith.ir.os_reason import os_reason
 
 _RESTORE = Text(
     "restore the vault from a backup, together with its key; every log stays valid, and keeps its placeholders",
@@ -45,8 +46,7 @@ _SIGNS = ("no such table", "no such column", "malformed", "Could not decode")
 def vault_failure(path: Path, error: Exception) -> LogError:
     """The error to raise for a failure of SQLite, or of the file system, on the vault at `path`."""
     if isinstance(error, OSError):
-        why = error.strerror or str(error)
-        return _failed(path, Text(why, why), _CAUSES[sqlite3.SQLITE_CANTOPEN][1])
+        return _failed(path, os_reason(error), _CAUSES[sqlite3.SQLITE_CANTOPEN][1])
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _DAMAGED or any(sign in str(error) for sign in _SIGNS):
         return vault_damaged(path, _BROKEN)

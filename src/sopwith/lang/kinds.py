@@ -318,10 +318,23 @@ def fields(
                 "SW109",
                 path,
                 Text(f"{where.en} has no '{key}'", f"{where.zh} 缺少“{key}”"),
-                Text(f"add '{key}: …'", f"请补上“{key}: …”"),
+                _to_add(key, cast("dict[str, Json]", value)),
                 (Edit(path=("schema",), text=SCHEMA),) if (*path, key) == ("schema",) else (),
             )
     return result
+
+
+def _to_add(key: str, beside: Mapping[str, Json]) -> Text:
+    """How a missing field may look; `beside` are the fields that are there."""
+    steps = beside.get("steps")
+    first = next(iter(cast("dict[str, Json]", steps)), None) if isinstance(steps, dict) else None
+    examples: dict[str, str | None] = {
+        "schema": SCHEMA, "id": "refund", "start": first, "steps": "{done: {end: complete}}", "times": "2",
+    }  # fmt: skip
+    line = f"{key}: {examples.get(key) or '…'}"
+    if key in ("schema", "start") and examples[key]:
+        return Text(f"add '{line}'", f"请补上“{line}”")
+    return Text(f"add it, such as '{line}'", f"请补上，例如“{line}”")
 
 
 def unknown_field(

@@ -5,20 +5,23 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from sopwith.errors import Text, UserError
+from sopwith.errors import NO_HINT, Text, UserError
+from sopwith.ir.os_reason import os_reason
 
 MOST_BYTES = 64 * 1024 * 1024
 """A larger file is not read at all."""
+_CHECK = Text("check the path; `sopwith init` makes a project", "请检查路径；sopwith init 可新建项目")
 
 
-def read_text_file(path: Path, shown: str = "", *, keep_line_ends: bool = False) -> str:
-    """The text of a UTF-8 file, with `\\n` at the ends of lines. `shown` is what messages call it, else the path.
+def read_text_file(path: Path, shown: str = "", *, keep_line_ends: bool = False, hint: Text = NO_HINT) -> str:
+    """The text of a UTF-8 file, with `\\n` at the ends of lines. `shown` is what messages call it, else the path;
+    `hint` is what to do where it is not there or is a folder, else what suits a procedure.
 
     Raises `UserError` for a folder, a file that is not there or cannot be opened, one that is too large, and one
     that is not UTF-8.
     """
     name = shown or str(path)
-    held = read_bytes(path, name)
+    held = read_bytes(path, name, hint)
     try:
         text = held.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -26,43 +29,43 @@ def read_text_file(path: Path, shown: str = "", *, keep_line_ends: bool = False)
     return text if keep_line_ends else text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_bytes(path: Path, name: str) -> bytes:
-    """The bytes of a file that messages call `name`.
+def read_bytes(path: Path, name: str, hint: Text = NO_HINT) -> bytes:
+    """The bytes of a file that messages call `name`; `hint` as in `read_text_file`.
 
     Raises `UserError` for a folder, a file that is not there or cannot be opened, and one that is too large.
     """
     if path.is_dir():
-        raise not_a_file(path, name)
+        raise not_a_file(path, name, hint)
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise _too_large(name, size)
         return path.read_bytes()
     except FileNotFoundError:
-        raise no_such_file(name) from None
+        raise no_such_file(name, hint) from None
     except OSError as error:
-        why = error.strerror or str(error)
+        why = os_reason(error)
         raise UserError(
-            Text(f"{name} cannot be opened: {why}", f"无法打开 {name}：{why}"),
+            Text(f"{name} cannot be opened: {why.en}", f"无法打开 {name}：{why.zh}"),
             Text("check the path", "请检查路径"),
         ) from None
 
 
-def no_such_file(name: str) -> UserError:
+def no_such_file(name: str, hint: Text = NO_HINT) -> UserError:
     """The error for a file that is not there."""
     return UserError(
         Text(f"there is no file {name}", f"没有文件 {name}"),
-        Text("check the path; `sopwith init` makes a project", "请检查路径；sopwith init 可新建项目"),
+        hint if hint != NO_HINT else _CHECK,
     )
 
 
-def not_a_file(path: Path, name: str) -> UserError:
+def not_a_file(path: Path, name: str, hint: Text = NO_HINT) -> UserError:
     """The error for a folder where a file is wanted; it names a file inside, where there is one."""
     inside = next((str(Path(name, one.name)) for one in _procedures(path)), "")
     example = Text(f", such as {inside}", f"，例如 {inside}") if inside else Text("", "")
     return UserError(
         Text(f"{name} is a folder, not a file", f"{name} 是文件夹，不是文件"),
-        Text(f"name a file in it{example.en}", f"请写出其中的文件{example.zh}"),
+        hint if hint != NO_HINT else Text(f"name a file in it{example.en}", f"请写出其中的文件{example.zh}"),
     )
 
 

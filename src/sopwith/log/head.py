@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from sopwith.errors import LogError, Text, UserError
+from sopwith.ir.os_reason import os_reason
 from sopwith.ir.value import Json
 from sopwith.log.finding import Finding
 from sopwith.log.signing_key import PublicKey, SigningKey
@@ -99,9 +100,9 @@ def read_heads(path: Path, keys: Sequence[PublicKey]) -> SignedHeads:
     try:
         data = path.read_bytes()
     except OSError as error:
-        why = error.strerror or str(error)
+        why = os_reason(error)
         raise UserError(
-            Text(f"the heads file {path}: {why}", f"签名文件 {path}：{why}"),
+            Text(f"the heads file {path}: {why.en}", f"签名文件 {path}：{why.zh}"),
             Text("name the file that heads are written to", "请指定写入链头的文件"),
         ) from error
     by_id = {key.id: key for key in keys}
@@ -125,9 +126,9 @@ def read_heads(path: Path, keys: Sequence[PublicKey]) -> SignedHeads:
 
 def not_kept(place: str, error: Exception) -> LogError:
     """The error for heads that cannot be written to `place`."""
-    why = getattr(error, "strerror", None) or str(error)
+    why = os_reason(error) if isinstance(error, OSError) else Text(str(error), str(error))
     return LogError(
-        Text(f"the chain head cannot be written to {place}: {why}", f"无法将链头写入 {place}：{why}"),
+        Text(f"the chain head cannot be written to {place}: {why.en}", f"无法将链头写入 {place}：{why.zh}"),
         Text(
             "the run itself is stored; sign it later with `sopwith audit heads`",
             "运行本身已保存；稍后可用 sopwith audit heads 补签",

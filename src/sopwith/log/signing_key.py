@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sopwith.errors import PolicyError, Text, UserError
+from sopwith.ir.os_reason import os_reason
 
 VARIABLE = "SOPWITH_AUDIT_KEY"
 """The environment variable that holds the private key: its 32 bytes in Base64, or PEM."""
@@ -49,8 +50,10 @@ class PublicKey:
         try:
             key = load_pem_public_key(path.read_bytes())
         except OSError as error:
-            why = error.strerror or str(error)
-            raise UserError(Text(f"the public key {path}: {why}", f"公钥 {path}：{why}"), _MAKE) from error
+            why = os_reason(error)
+            raise UserError(
+                Text(f"the public key {path}: {why.en}", f"公钥 {path}：{why.zh}"), _MAKE
+            ) from error
         except ValueError:
             key = None
         if not isinstance(key, Ed25519PublicKey):
@@ -89,9 +92,9 @@ class SigningKey:
                 mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
                 data = file.read(10_000)
         except OSError as error:
-            why = error.strerror or str(error)
+            why = os_reason(error)
             raise PolicyError(
-                Text(f"the audit key {path}: {why}", f"审计密钥 {path}：{why}"),
+                Text(f"the audit key {path}: {why.en}", f"审计密钥 {path}：{why.zh}"),
                 Text(f"{_MAKE.en}, or set {VARIABLE}", f"{_MAKE.zh}，或设置 {VARIABLE}"),
             ) from error
         if os.name == "posix" and mode & 0o077:
@@ -137,8 +140,8 @@ def make_key(path: Path) -> SigningKey:
             ),
         ) from None
     except OSError as error:
-        why = error.strerror or str(error)
-        raise UserError(Text(f"{path} cannot be written: {why}", f"无法写入 {path}：{why}")) from error
+        why = os_reason(error)
+        raise UserError(Text(f"{path} cannot be written: {why.en}", f"无法写入 {path}：{why.zh}")) from error
     return key
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sopwith.errors import LogDamaged, LogError, Text
+from sopwith.ir.os_reason import os_reason
 
 APPLICATION = 0x53505754
 """The application id in the header of the file (`SPWT`)."""
@@ -132,9 +133,9 @@ def open_file(path: Path, patience: float) -> sqlite3.Connection:
             _prepare(connection, path)
             return connection
         except OSError as error:
-            why = error.strerror or str(error)
+            why = os_reason(error)
             raise LogError(
-                Text(f"the event log {path}: {why}", f"事件日志 {path}：{why}"),
+                Text(f"the event log {path}: {why.en}", f"事件日志 {path}：{why.zh}"),
                 _CAUSES[sqlite3.SQLITE_CANTOPEN][1],
             ) from error
         except sqlite3.Error as error:

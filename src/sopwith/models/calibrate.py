@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from sopwith.errors import Text, UserError
+from sopwith.ir.os_reason import os_reason
 from sopwith.models.failure import package_missing
 from sopwith.models.profile import Calibration
 
@@ -48,7 +49,10 @@ def read_labels(file: Path) -> list[Label]:
     try:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(Text(f"{file}: {error}", f"{file}：{error}")) from error
+        why = os_reason(error) if isinstance(error, OSError) else Text("not UTF-8", "不是 UTF-8 编码")
+        raise UserError(
+            Text(f"{file} cannot be read: {why.en}", f"无法读取 {file}：{why.zh}"), _HINT
+        ) from error
     return [_label(f"{file}:{number}", line) for number, line in enumerate(lines, 1) if line.strip()]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sopwith.errors import ModelFileError, Text
+from sopwith.ir.os_reason import os_reason
 
 _MAGIC = b"GGUF"
 _SMALLEST = 1024
@@ -28,7 +29,7 @@ def check_model_file(path: Path) -> None:
             magic = file.read(len(_MAGIC))
     except OSError as error:
         raise ModelFileError(
-            Text(f"{path} cannot be read: {error.strerror}", f"无法读取 {path}：{error.strerror}"),
+            Text(f"{path} cannot be read: {os_reason(error).en}", f"无法读取 {path}：{os_reason(error).zh}"),
             Text(
                 "check the path, or fetch a model with `sopwith model pull`",
                 "请检查路径，或用 `sopwith model pull` 下载模型",

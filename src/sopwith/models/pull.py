@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sopwith.errors import ModelFileError, Text
+from sopwith.ir.os_reason import os_reason
 from sopwith.models.catalogue import DEFAULT, KnownModel, difference, known, model_folder
 from sopwith.models.gguf import Progress, forget_hash, remember_hash
 
@@ -200,7 +201,7 @@ def _alone(folder: Path) -> Generator[None]:
 
 def _disk(folder: Path, error: OSError) -> ModelFileError:
     return ModelFileError(
-        Text(f"cannot write to {folder}: {error.strerror}", f"无法写入 {folder}：{error.strerror}"),
+        Text(f"cannot write to {folder}: {os_reason(error).en}", f"无法写入 {folder}：{os_reason(error).zh}"),
         Text(
             "free some space, or set SOPWITH_MODEL_DIR to a folder that can be written",
             "请释放空间，或将 SOPWITH_MODEL_DIR 指向可写的文件夹",

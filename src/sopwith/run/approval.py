@@ -40,7 +40,7 @@ def answered(
         raise UserError(Text(f"the answer does not fit: {said.en}", f"回答不合要求：{said.zh}"), ANSWER_HINT)
     who = by if isinstance(by, Principal) else Principal(id=by)
     if asked.what == "approval":
-        who = _voter(driver, by, makers, agrees=answer is True)
+        who = voter(driver, by, makers, agrees=answer is True)
     return HumanAnswered(
         answer=driver.redact(storable(answer)),
         by=str(driver.redact(storable(who.id))),
@@ -50,8 +50,11 @@ def answered(
     )
 
 
-def _voter(driver: Actor, by: Principal | str, others: Sequence[str], *, agrees: bool) -> Principal:
-    """Whoever gives or refuses leave, with their roles. The people of the policy in force count."""
+def voter(driver: Actor, by: Principal | str, others: Sequence[str], *, agrees: bool) -> Principal:
+    """Whoever gives or refuses leave, with their roles. The people of the policy in force count.
+
+    Raises `UserError` for somebody who may not.
+    """
     state = driver.journal.state
     cursor = state.cursor
     who = person(driver.around.policy, by, () if cursor is None else cursor.terms.roles)

@@ -9,6 +9,7 @@ from sopwith.guard.budget import Budgets, exceeded, shown
 from sopwith.guard.price import Prices
 from sopwith.ir.event import Outcome
 from sopwith.ir.procedure import Procedure
+from sopwith.ir.spoken import spoken
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.usage import UNLIMITED, Budget
 from sopwith.models.port import Model
@@ -48,7 +49,9 @@ def within_budget(book: Book, state: State, decision: Decision) -> Decision:
     limit = exceeded(budget, state.step_usage, _step_seconds(state, cursor), needed)
     if limit is None:
         return decision
-    message = STEP_LIMIT.in_(book.language).format(limit, shown(getattr(budget, limit)))
+    message = STEP_LIMIT.in_(book.language).format(
+        spoken(limit).in_(book.language), shown(getattr(budget, limit))
+    )
     return FailStep(ErrorData(code="budget", message=message, step=cursor.step))
 
 

@@ -14,6 +14,7 @@ from sopwith.ir.outcome import Outcome
 from sopwith.ir.place import step_id
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.schema import together, validator
+from sopwith.ir.spoken import spoken
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.usage import Budget
 from sopwith.ir.value import Json, canonical, digest
@@ -34,7 +35,7 @@ UNKNOWN = Text("there is no procedure “{}” in this run", "本次运行中没
 TOO_DEEP = Text("calls are more than {} deep", "调用超过 {} 层")
 LATE = Text("the procedure {} was not done in time", "流程 {} 未能按时完成")
 ERASED = Text("what the procedure {} gave was erased", "流程 {} 的结果已被清除")
-ENDED = Text("the procedure {} ended as {}", "流程 {} 以 {} 结束")
+ENDED = Text("the procedure {} ended as {}", "流程 {} 已结束：{}")
 
 
 async def send_message(actor: Actor, decision: SendMessage) -> None:
@@ -157,7 +158,12 @@ def never_began(caller: Actor, run: str, sent: Child) -> MessageReceived:
         task_id=caller.journal.task,
         outcome="cancelled",
         error=_error(
-            caller, sent, "cancelled", ENDED.in_(caller.book.language).format(sent.procedure, "cancelled")
+            caller,
+            sent,
+            "cancelled",
+            ENDED.in_(caller.book.language).format(
+                sent.procedure, spoken("cancelled").in_(caller.book.language)
+            ),
         ),
     )
 
@@ -209,7 +215,7 @@ def error_of(caller: Actor, child: Actor, sent: Child) -> ErrorData:
     late = sent.deadline is not None and ended.at >= sent.deadline
     if kind == "cancelled" and late and ended.cancelled_by is not None and ended.cancelled_by[0] == DEADLINE:
         return _error(caller, sent, "timeout", LATE.in_(language).format(sent.procedure))
-    said = ENDED.in_(language).format(sent.procedure, kind)
+    said = ENDED.in_(language).format(sent.procedure, spoken(kind).in_(language))
     reason = "" if outcome is None or outcome.packet is None else outcome.packet.reason
     _learn(caller, child, reason)
     try:

@@ -17,6 +17,7 @@ from sopwith.errors import ExpressionError, RunBusy, Text, UserError, ValueErase
 from sopwith.ir.event import Body, Event, Principal, RunStarted, RunTakenOver
 from sopwith.ir.message import MessageSent
 from sopwith.ir.place import step_id
+from sopwith.ir.spoken import spoken
 from sopwith.run.calling import CALLER, DEADLINE, error_of, never_began, received, wrote
 from sopwith.run.decide_call import calls_again
 from sopwith.run.decision import VERSION as DECISIONS
@@ -324,7 +325,7 @@ def _done_below(run: Run, parent: str, error: UserError) -> UserError:
     return UserError(
         Text(
             f"the run {run.id} has ended ({run.status}); {said.en}",
-            f"运行 {run.id} 已结束（{run.status}）；{said.zh}",
+            f"运行 {run.id} 已结束（{spoken(run.status).zh}）；{said.zh}",
         ),
         Text(
             f"{hint.en}; then: sopwith resume {parent}".removeprefix("; "),

@@ -33,7 +33,7 @@ from sopwith.models.port import Model
 from sopwith.models.profile import Profiles
 from sopwith.run.account import Accounts
 from sopwith.run.actor import Surroundings
-from sopwith.run.approval import ANSWER_HINT, answered
+from sopwith.run.approval import ANSWER_HINT, answered, voter
 from sopwith.run.budget import hold_to_prices
 from sopwith.run.callers import Callers
 from sopwith.run.children import Children
@@ -288,6 +288,16 @@ class Engine:
         The requester may refuse too, where the terms want no role. Raises `UserError` as `approve`.
         """
         return await self._answered(await self._waiting(run), False, by, why)
+
+    async def may_approve(self, run: str, *, by: Principal | str) -> bool:
+        """Whether `approve` would take the leave of `by`. Raises `UserError` where the run does not wait for it."""
+        stored = await self._waiting(run)
+        makers = await makers_of(self._driving, stored) if stored.must_differ(True) else ()
+        try:
+            voter(stored.driver, by, makers, agrees=True)
+        except UserError:
+            return False
+        return True
 
     async def _waiting(self, run: str) -> StoredRun:
         stored = await self._stored(run)

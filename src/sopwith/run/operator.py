@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from sopwith.errors import Text, UserError, ValueErased
@@ -13,6 +14,7 @@ from sopwith.ir.event import (
 )
 from sopwith.ir.place import step_id
 from sopwith.ir.schema import together, validator
+from sopwith.ir.spoken import spoken
 from sopwith.ir.value import Json, storable
 from sopwith.lang.machine import Node
 from sopwith.run.actor import Actor
@@ -48,7 +50,7 @@ def take_over(actor: Actor, by: str, why: str | None) -> None:
         )
     if state.outcome.kind not in TAKEN_FROM or not state.bound:
         raise UserError(
-            Text(f"the run has ended: {state.status}", f"该运行已结束：{state.status}"),
+            Text(f"the run has ended: {state.status}", f"该运行已结束：{spoken(state.status).zh}"),
             Text("start a new run", "请开始新的运行"),
         )
     actor.journal.emit(taken)
@@ -129,7 +131,7 @@ def say_happened(actor: Actor, by: str, happened: bool | Mapping[str, bool]) -> 
 
 
 def _say_each(writes: Sequence[str]) -> Text:
-    said = " ".join(f"--happened {step}=yes" for step in writes[:3])
+    said = " ".join(f"--happened {shlex.quote(f'{step}=yes')}" for step in writes[:3])
     more = "" if len(writes) <= 3 else " …"
     return Text(f"say it for each, yes or no: {said}{more}", f"请逐一说明（yes 或 no）：{said}{more}")
 
@@ -137,14 +139,11 @@ def _say_each(writes: Sequence[str]) -> Text:
 def hand_back(actor: Actor, by: str, to: str, *, again: bool) -> None:
     """The run goes on at the step `to`: behind it, where its write has acted. With `again` such writes are made anew.
 
-    Raises `UserError` where a write that has acted would be made again, and that was not said.
+    `to` is the id, the name or the number of a step. Raises `UserError` where it is none, or of several steps, and
+    where a write that has acted would be made again, and that was not said.
     """
     state, nodes = actor.journal.state, actor.book.machine.nodes
-    if to not in nodes:
-        listed = ", ".join(nodes)
-        raise UserError(
-            Text(f"there is no step '{to}'", f"没有步骤“{to}”"), Text(f"steps: {listed}", f"步骤：{listed}")
-        )
+    to = _step_called(actor, to)
     if state.open:
         listed = ", ".join(write.title for write in state.open)
         raise UserError(
@@ -199,6 +198,23 @@ def hand_back(actor: Actor, by: str, to: str, *, again: bool) -> None:
             ),
         )
     actor.journal.emit(RunHandedBack(by=_written(actor, by), to=to, done=done, items=goes_on))
+
+
+def _step_called(actor: Actor, to: str) -> str:
+    """The id of the step that people call `to`. Raises `UserError` where there is none, or more than one."""
+    machine = actor.book.machine
+    if to in machine.nodes:
+        return to
+    steps = machine.procedure.steps
+    found = [step for step in machine.nodes if to in (steps[step].name, machine.numbers.get(step))]
+    if len(found) == 1:
+        return found[0]
+    listed = [f"{step} ({steps[step].name})" if steps[step].name else step for step in found or machine.nodes]
+    if found:
+        message = Text(f"several steps are called '{to}'", f"有多个步骤都叫“{to}”")
+    else:
+        message = Text(f"there is no step '{to}'", f"没有步骤“{to}”")
+    raise UserError(message, Text(f"steps: {', '.join(listed)}", f"步骤：{'、'.join(listed)}"))
 
 
 def begun_items(state: State) -> tuple[str, ...]:

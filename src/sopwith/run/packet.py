@@ -5,6 +5,7 @@ from __future__ import annotations
 from sopwith.errors import Text
 from sopwith.guard.budget import shown
 from sopwith.ir.outcome import Packet
+from sopwith.ir.spoken import spoken
 from sopwith.ir.tool import ErrorData
 from sopwith.run.book import Book
 from sopwith.run.state import Cursor, Reference, State
@@ -23,8 +24,8 @@ CUT = Text(
 CHECKED = Text("the output did not pass its check", "输出没有通过检查")
 INPUTS = Text("the inputs", "输入")
 NO_INPUTS = Text(
-    "inputs are missing, and the request is empty: there is nothing to find them in",
-    "缺少输入，且请求为空，无从提取",
+    "inputs are missing, and the request is empty: there is nothing to find them in; give them: {}",
+    "缺少输入，且请求为空，无从提取；请直接给出：{}",
 )
 CANCELLED = Text("cancelled by {}", "由 {} 取消")
 STOPPED = Text("stopped", "已停止")
@@ -60,9 +61,10 @@ def _reason(book: Book, state: State, cursor: Cursor | None, limit: str | None) 
         return said if why is None else f"{said}: {why}"
     if limit is not None:
         said = CUT if limit in state.cut else LIMIT
-        return said.in_(language).format(limit, shown(getattr(state.budget, limit)))
+        return said.in_(language).format(spoken(limit).in_(language), shown(getattr(state.budget, limit)))
     if state.timed_out is not None:
-        return LATE.in_(language).format(*state.timed_out)
+        scope, seconds = state.timed_out
+        return LATE.in_(language).format(spoken(scope).in_(language), seconds)
     if state.screened in ("deny", "escalate"):
         return SCREENED.in_(language).format(state.screen_rule)
     if state.output_screened in ("deny", "escalate"):
@@ -70,7 +72,7 @@ def _reason(book: Book, state: State, cursor: Cursor | None, limit: str | None) 
     if state.verified is False:
         return CHECKED.in_(language)
     if cursor is None:
-        return (STOPPED if state.bound else NO_INPUTS).in_(language)
+        return STOPPED.in_(language) if state.bound else _no_inputs(book, state)
     node = book.machine.nodes.get(cursor.step)
     title = node.step.title if node else INPUTS.in_(language)
     why = _error(state, cursor)
@@ -82,6 +84,13 @@ def _reason(book: Book, state: State, cursor: Cursor | None, limit: str | None) 
         return FAILED.in_(language).format(title, cursor.failed.message)
     reason = HANDED_OVER.in_(language).format(title)
     return reason if why is None else f"{reason} ({why.step}: {why.message})"
+
+
+def _no_inputs(book: Book, state: State) -> str:
+    """Which inputs nobody gave, as options of a command."""
+    items = book.procedure.inputs.items()
+    missing = (name for name, item in items if item.from_ is None and name not in state.given)
+    return NO_INPUTS.in_(book.language).format(" ".join(f"--inputs {name}=…" for name in missing))
 
 
 def _error(state: State, cursor: Cursor | None) -> ErrorData | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sopwith.errors import RunBusy, Text, UserError
 from sopwith.ir.event import Event, RunStarted
 from sopwith.ir.procedure import Grip, Procedure
+from sopwith.ir.spoken import spoken
 from sopwith.ir.tool import ToolSpec
 from sopwith.ir.value import Json
 from sopwith.log.port import Log
@@ -58,7 +59,9 @@ class StoredRun:
         """Raise `UserError` where the run has ended."""
         if self.state.outcome is not None:
             status = self.state.status
-            raise UserError(Text(f"the run has ended: {status}", f"该运行已结束：{status}"), RUNS_HINT)
+            raise UserError(
+                Text(f"the run has ended: {status}", f"该运行已结束：{spoken(status).zh}"), RUNS_HINT
+            )
 
     def must_differ(self, answer: Json) -> bool:
         """Whether who gives the `answer` must be somebody else than those who have made the case."""

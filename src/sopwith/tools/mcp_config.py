@@ -21,6 +21,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sopwith.errors import NO_HINT, Text, ToolSourceError, UserError
+from sopwith.ir.os_reason import os_reason
 from sopwith.ir.pydantic_problem import told
 from sopwith.ir.tool import Effect
 from sopwith.ir.value import Json
@@ -80,7 +81,8 @@ def _servers(file: Path) -> dict[str, Json]:
         content = json.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ToolSourceError(
-            Text(f"{file} cannot be read: {error.strerror}", f"无法读取 {file}：{error.strerror}"), _HINT
+            Text(f"{file} cannot be read: {os_reason(error).en}", f"无法读取 {file}：{os_reason(error).zh}"),
+            _HINT,
         ) from error
     except json.JSONDecodeError as error:
         where = f"{file}:{error.lineno}:{error.colno}"

@@ -13,6 +13,10 @@ from sopwith.lang.check.subject import Subject, close, meant
 from sopwith.lang.compile import parameters
 from sopwith.lang.document import Path
 
+_NO_TOOLS = Text(
+    "no tools are connected: name the tools.py or .mcp.json that has it, with --tools or --mcp",
+    "没有连接任何工具：请用 --tools 或 --mcp 指定含有它的 tools.py 或 .mcp.json",
+)
 _KINDS = ("tool", "answer", "ask", "wait", "call", "script", "code")
 
 
@@ -71,7 +75,8 @@ def _exists(subject: Subject, code: str, path: Path, tool: str) -> Iterator[Diag
         known = offered or sorted(subject.tools)
         fix = meant(path, tool, known) if path[-1] == "tool" else ()
         reads = fix and subject.tools[fix[0].text].effect is Effect.READ
-        yield subject.error(code, path, message, close(tool, known), fix=fix if reads else ())
+        hint = close(tool, known) if known else _NO_TOOLS
+        yield subject.error(code, path, message, hint, fix=fix if reads else ())
 
 
 def _arguments(subject: Subject, path: Path, step: Step, spec: ToolSpec) -> Iterator[Diagnostic]:
