@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 from tests.lang.check.tools import TOOLS
 from tests.lang.strategies import FEW
 
-from sopwith.errors import ProcedureError
-from sopwith.ir.diagnostic import Diagnostic
+from sopwith.errors import ProcedureError, Text
+from sopwith.ir.diagnostic import Diagnostic, Edit, Place, Severity
+from sopwith.ir.value import Json
 from sopwith.lang.check import check
+from sopwith.lang.comments import Comments
 from sopwith.lang.document import Document
 from sopwith.lang.fix import fix
 from sopwith.lang.layout import lay_out
@@ -192,6 +195,43 @@ def test_a_fix_that_brings_another_error_is_not_applied() -> None:
     fixed = fix(text, "p.yaml", checked)
     assert (fixed.text, fixed.applied) == (text, ())
     assert [d.code for d in fixed.left] == ["SW305"]
+
+
+def test_a_fix_after_which_its_problem_is_still_told_is_not_applied() -> None:
+    """A rule whose remedy does not help is a mistake of the rule: the text is not changed again and again."""
+    told = Diagnostic(
+        code="SW201",
+        severity=Severity.ERROR,
+        place=Place(file="p.yaml", line=1, column=1),
+        message=Text("wrong", "错误"),
+        fix=(Edit(path=("start",), text="done"),),
+    )
+    fixed = fix(WHOLE, "p.yaml", lambda document: [told])
+    assert (fixed.text, fixed.applied, fixed.left) == (WHOLE, (), (told,))
+
+
+def test_errors_of_a_step_that_a_fix_makes_reachable_do_not_hold_it_back() -> None:
+    text = WHOLE.replace("to: submit", "to: sumbit").replace(
+        "verify: submit.status", "verify: nowhere.status"
+    )
+    before = [(d.code, d.step) for d in checked(read_yaml(text, "p.yaml"))]
+    assert ("SW203", "submit") in before and ("SW302", "submit") not in before
+    fixed = fix(text, "p.yaml", checked)
+    assert [d.code for d in fixed.applied] == ["SW201"]
+    assert [(d.code, d.step) for d in fixed.left] == [("SW302", "submit")]
+
+
+def test_a_fix_whose_writing_would_lose_a_comment_is_not_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = WHOLE.replace("    answer: Say", "    retry: {times: 2}\n    answer: Say")
+    assert [d.code for d in fix(text, "p.yaml", checked).applied] == ["SW504"]
+
+    def forgetful(value: dict[str, Json], comments: Comments) -> str:
+        """A writer at fault: it forgets what stands beside a line."""
+        return lay_out(value, replace(comments, beside={}))
+
+    monkeypatch.setattr("sopwith.lang.fix.lay_out", forgetful)
+    fixed = fix(text, "p.yaml", checked)
+    assert (fixed.text, fixed.applied, [d.code for d in fixed.left]) == (text, (), ["SW504"])
 
 
 def test_comments_of_what_goes_away_stay() -> None:

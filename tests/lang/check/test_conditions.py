@@ -220,3 +220,30 @@ def test_whatever_is_told_is_so_when_every_value_is_tried(conditions: list[str])
     never = [cases for cases in true if not cases]
     if never and "size()" not in str(conditions) and len(names) < 3:
         assert "SW218" in {d.code for d in found(conditions)}
+
+
+BOTH = {"a": {"type": "boolean"}, "b": {"type": "boolean"}}
+
+
+@pytest.mark.parametrize(
+    "tied",
+    [
+        {"maxProperties": 1},
+        {"not": {"required": ["a", "b"]}},
+        {"oneOf": [{"properties": BOTH, "required": ["a"]}, {"properties": BOTH, "required": ["b"]}]},
+    ],
+)
+def test_no_overlap_is_told_with_values_that_the_schema_may_not_admit(tied: dict[str, Any]) -> None:
+    """Only one of the two fields is ever there: a schema that ties fields to each other admits no case for certain."""
+
+    def overlaps(schema: dict[str, Any]) -> list[str]:
+        edges = [{"to": t, "when": f"has(inputs.of.{t})"} for t in "ab"]
+        steps: dict[str, Any] = {"s": {"id": "s", "next": [*edges, {"to": "z", "otherwise": True}]}}
+        steps |= {t: {"id": t, "next": [{"to": "z"}]} for t in "ab"} | {"z": {"id": "z", "end": "escalate"}}
+        data = {"id": "p", "start": "s", "inputs": {"of": {"schema": schema}}, "steps": steps}
+        found = check(Document(Procedure.from_data(data), {}, "p", ""))
+        return [d.code for d in found if d.code in ("SW218", "SW219", "SW220")]
+
+    free: dict[str, Any] = {"type": "object", "properties": BOTH, "additionalProperties": False}
+    assert overlaps(free) == ["SW220"]
+    assert overlaps(free | tied) == []
