@@ -180,3 +180,26 @@ def test_a_thousand_steps_with_new_ids_are_recognised() -> None:
 
     found = diff(long("a"), long("b"))
     assert [c.act for c in found if c.part == "step"] == ["renamed"] * 1001
+
+
+def test_values_are_told_as_somebody_writes_them() -> None:
+    before = changed(
+        pay={"with": {"n": 5, "list": [1, "a"]}, "retry": {"times": 2, "errors": ["busy"]}, "timeout": 20},
+        find={"uses": ["inputs.order"], "approval": {"roles": ["boss"], "count": 2}},
+    )
+    after = changed(
+        pay={
+            "with": {"n": "5", "list": [1, "a, b"]},
+            "retry": {"times": 3, "errors": ["busy"]},
+            "timeout": 120,
+        },
+        find={"uses": ["inputs.order", "find"], "approval": {"roles": ["boss"], "count": 3}},
+    )
+    assert {said(c) for c in diff(before, after)} == {
+        'argument n: 5 → "5"',
+        'argument list: 1, a → 1, "a, b"',
+        "retries: {times: 2, errors: [busy]} → {times: 3, errors: [busy]}",
+        "time limit: 20s → 2m",
+        "values it sees: inputs.order → inputs.order, find",
+        "approval: {roles: [boss], count: 2} → {roles: [boss], count: 3}",
+    }

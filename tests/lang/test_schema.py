@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema_rs
@@ -74,3 +75,15 @@ def test_the_examples_point_to_it(path: Path) -> None:
 def test_it_underlines_what_is_refused(step: str) -> None:
     text = f"schema: sopwith/procedure/1\nid: p\nstart: a\nsteps:\n  a:\n    {step}\n"
     assert not EDITOR.is_valid(value_of(text))
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs").glob("[!d]*.md")) + [ROOT / "README.md"], ids=lambda page: page.name
+)
+def test_no_page_shows_what_the_engine_refuses(page: Path) -> None:
+    """Only the page of problems may: it says what to do instead."""
+    shown = re.findall(r"```yaml\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    keys = "|".join(refused.KINDS)
+    values = "|".join(refused.GUIDANCE)
+    for block in shown:
+        assert re.search(rf"^\s+(?:{keys}):|\bguidance: (?:{values})\b", block, re.MULTILINE) is None, block

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
 from sopwith.errors import Text
+from sopwith.ir.duration import write_duration
 from sopwith.ir.value import Json
 from sopwith.lang.diff import At, Change, Topic
 
@@ -93,6 +95,8 @@ _ORDER = {
 }
 _WRITES = Text(" (writes)", "（写操作）")
 _EXTRAS = Text(", with {}", "，并带有 {}")
+_AMBIGUOUS = re.compile(r"[,{}\[\]:\"]|^[\s\d.+-]|^(?:true|false|null|yes|no)$|\s$", re.IGNORECASE)
+"""Text that looks like something else among others."""
 _PARTS = ("tool", "ask", "answer", "do", "end", "approval")
 
 
@@ -152,11 +156,12 @@ def _label(change: Change, language: str) -> str:
 
 
 def _valued(label: str, change: Change, language: str) -> str:
+    shown = _duration if _is_duration(change) else _value
     if change.act == "added":
-        return _NEW.in_(language).format(label, _value(change.after))
+        return _NEW.in_(language).format(label, shown(change.after))
     if change.act == "removed":
-        return _GONE.in_(language).format(label, _value(change.before))
-    before, after = _shortened(_whole(change.before), _whole(change.after))
+        return _GONE.in_(language).format(label, shown(change.before))
+    before, after = _shortened(*_pair(change))
     return _NOW.in_(language).format(label, before, after)
 
 
@@ -185,7 +190,38 @@ def _way(value: Json, language: str) -> str:
 
 
 def _whole(value: Json) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """A value as an expert writes it in YAML: quotes only where words could be something else, a list by its items."""
+    if isinstance(value, dict) and value:
+        return "{" + ", ".join(f"{key}: {_part(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list) and value:
+        return ", ".join(map(_part, value))
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+
+
+def _part(value: Json) -> str:
+    if isinstance(value, str) and (_AMBIGUOUS.search(value) or not value):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return f"[{_whole(value)}]" if value else "[]"
+    return _whole(value)
+
+
+def _pair(change: Change) -> tuple[str, str]:
+    """Both values; as JSON where they would look alike in words."""
+    if _is_duration(change):
+        return _duration(change.before), _duration(change.after)
+    before, after = _whole(change.before), _whole(change.after)
+    if before == after:
+        before, after = (json.dumps(one, ensure_ascii=False) for one in (change.before, change.after))
+    return before, after
+
+
+def _is_duration(change: Change) -> bool:
+    return change.name == "timeout" and change.part != "argument"
+
+
+def _duration(value: Json) -> str:
+    return str(write_duration(value)) if isinstance(value, int | float) else _whole(value)
 
 
 def _value(value: Json) -> str:
