@@ -78,7 +78,7 @@ def test_it_underlines_what_is_refused(step: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", sorted((ROOT / "docs").glob("[!d]*.md")) + [ROOT / "README.md"], ids=lambda page: page.name
+    "page", [*sorted((ROOT / "docs").glob("[!d]*.md")), ROOT / "README.md"], ids=lambda page: page.name
 )
 def test_no_page_shows_what_the_engine_refuses(page: Path) -> None:
     """Only the page of problems may: it says what to do instead."""

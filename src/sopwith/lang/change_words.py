@@ -192,9 +192,10 @@ def _way(value: Json, language: str) -> str:
 def _whole(value: Json) -> str:
     """A value as an expert writes it in YAML: quotes only where words could be something else, a list by its items."""
     if isinstance(value, dict) and value:
-        return "{" + ", ".join(f"{key}: {_part(one)}" for key, one in value.items()) + "}"
+        items = cast("dict[str, Json]", value).items()
+        return "{" + ", ".join(f"{key}: {_part(one)}" for key, one in items) + "}"
     if isinstance(value, list) and value:
-        return ", ".join(map(_part, value))
+        return ", ".join(map(_part, cast("list[Json]", value)))
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
 
 
@@ -202,7 +203,7 @@ def _part(value: Json) -> str:
     if isinstance(value, str) and (_AMBIGUOUS.search(value) or not value):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):
-        return f"[{_whole(value)}]" if value else "[]"
+        return f"[{_whole(cast('Json', value))}]" if value else "[]"
     return _whole(value)
 
 
