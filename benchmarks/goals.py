@@ -62,4 +62,6 @@ GOALS: dict[str, Goal] = {
     "compile_ms_1000_steps": Goal(at_most=500),
     "show_s_1000_steps": Goal(at_most=5),
     "check_growth_10x": Goal(at_most=13),
+    "tokens_for_5mb_result": Goal(at_most=400),
+    "same_bytes_of_5mb_result": Goal(at_least=1, at_most=1),
 }

@@ -41,6 +41,7 @@ VERBS: dict[str, Text] = {
     "approvals": Text("list the calls that wait for leave", "列出等待批准的调用"),
     "runs": Text("list the runs", "列出运行"),
     "trace": Text("show what happened in a run", "显示一次运行的经过"),
+    "value": Text("list the values of a run, and show any part of one", "列出运行的值，显示其任意部分"),
     "audit": Text("find what was changed in a store, and sign its heads", "查找存储中的改动，签名链头"),
     "gc": Text("remove runs that ended long ago", "删除很久以前结束的运行"),
     "vault": Text("see how much the vault holds, and forget somebody", "查看保险库，或抹除某人的数据"),

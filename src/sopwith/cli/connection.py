@@ -280,6 +280,7 @@ async def _connect(
         vault=vault,
         alerts=alerts_of(project.settings),
         heads=heads,
+        value_quota=project.settings.value_quota,
         models=named,
         profiles=project.settings.profiles,
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sopwith.cli.columns import cut
-from sopwith.cli.record import DEVIATIONS, VOID, Record, open_call
+from sopwith.cli.record import DEVIATIONS, VOID, Record, open_call, sliced
 from sopwith.errors import Text
 from sopwith.ir.event import (
     AlertRaised,
@@ -55,6 +55,7 @@ from sopwith.ir.event import (
 from sopwith.ir.message import MessageReceived, MessageSent
 from sopwith.ir.pause import SignalSent, WaitBegan, WaitEnded
 from sopwith.ir.place import item_of
+from sopwith.ir.reference import ValueRead
 from sopwith.ir.value import Json
 from sopwith.lang.moment import write_time
 from sopwith.run.preview import as_text
@@ -89,6 +90,7 @@ _WORDS: Mapping[str, Text] = {
     "waited": Text("came", "等到"),
     "advice": Text("advice", "指导"),
     "noted": Text("noted", "记录"),
+    "read": Text("read", "查看"),
 }
 _ITEMS = Text("{} items", "{} 项")
 _FAILED = Text("{} failed", "{} 项失败")
@@ -310,6 +312,10 @@ def _deviated(body: DeviationNoted, language: str) -> _Said:
     return "noted", f"{body.action}: {DEVIATIONS[body.why].in_(language)}"
 
 
+def _read(body: ValueRead, language: str) -> _Said:
+    return "read", sliced(body)
+
+
 def _silent(body: Body, language: str) -> _Said:
     """What the line of a step, or the head of a trace, says already."""
 
@@ -359,5 +365,6 @@ SAYS: Mapping[type[Body], Callable[[Any, str], _Said]] = {
     GuidanceGiven: _advised,
     DeviationNoted: _deviated,
     RegionLeft: _silent,
+    ValueRead: _read,
 }
 """The line of a trace for each kind of event: a word of `_WORDS`, and what follows it."""

@@ -56,6 +56,7 @@ from sopwith.ir.message import MessageReceived, MessageSent
 from sopwith.ir.pause import SignalSent, WaitBegan, WaitEnded
 from sopwith.ir.place import item_of, step_id
 from sopwith.ir.procedure import Procedure
+from sopwith.ir.reference import ValueRead
 from sopwith.ir.tool import Effect
 from sopwith.ir.usage import Usage
 from sopwith.ir.value import Json
@@ -66,6 +67,7 @@ VALUE_CELLS = 40
 """The longest value in the line of a step."""
 
 _INPUTS = Text("inputs", "提取输入")
+_READ = Text("read {}", "查看 {}")
 _ANSWER = Text("answer, {} characters", "答复，{} 字")
 _DENIED = Text("denied by {}", "被规则 {} 拒绝")
 _REFUSED = Text("reply refused: {}", "拒收模型回复：{}")
@@ -232,6 +234,12 @@ def open_call(call: CallStarted, language: str) -> str:
     return f"{_NO_ANSWER.in_(language)}{', ' if language == 'en' else '，'}{_UNKNOWN.in_(language)}"
 
 
+def sliced(body: ValueRead) -> str:
+    """Which part of which value a model has looked at."""
+    whole = body.start == 0 and body.end is None
+    return body.value if whole else f"{body.value} {body.start}:{'' if body.end is None else body.end}"
+
+
 def short(value: Json, cells: int = VALUE_CELLS) -> str:
     """A value in one short line; of an object the values, since its names are in the procedure."""
     if isinstance(value, dict):
@@ -322,6 +330,10 @@ def _edge(record: Record, event: Event, body: EdgeTaken, language: str) -> None:
 
 def _deviated(record: Record, event: Event, body: DeviationNoted, language: str) -> None:
     record.add(f"{body.action} ! {DEVIATIONS[body.why].in_(language)}")
+
+
+def _read(record: Record, event: Event, body: ValueRead, language: str) -> None:
+    record.add(_READ.in_(language).format(sliced(body)))
 
 
 def _failed(record: Record, event: Event, body: StepFailed, language: str) -> None:
@@ -464,5 +476,6 @@ ACTS: Mapping[type[Body], Callable[[Record, Event, Any, str], None]] = {
     GuidanceGiven: _nothing,
     DeviationNoted: _deviated,
     RegionLeft: _nothing,
+    ValueRead: _read,
 }
 """What each kind of event adds to the record of a step."""

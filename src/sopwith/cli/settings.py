@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 
 from sopwith.errors import NO_HINT, Text, UserError
 from sopwith.ir.os_reason import os_reason
-from sopwith.ir.usage import Budget, exact
+from sopwith.ir.usage import VALUE_QUOTA, Budget, exact
 from sopwith.log.head import is_url
 from sopwith.models.profile import Profiles
 
@@ -85,6 +85,9 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "prices": Setting("path", Text("the file with prices of models", "模型价格文件")),
         "principal": Setting("text", Text("who runs are for", "运行所代表的人")),
         "roles": Setting("words", Text("the roles of the principal", "该人的角色")),
+        "value_quota": Setting(
+            "count", Text("characters of long values that one run may store", "单次运行可存储的长内容字符数")
+        ),
         "budget.tokens": Setting("count", Text("tokens of one run", "单次运行的 token 数")),
         "budget.money": Setting("money", Text("US dollars of one run", "单次运行的美元金额")),
         "budget.model_calls": Setting("count", Text("model calls of one run", "单次运行的模型调用次数")),
@@ -126,6 +129,7 @@ class Settings:
     principal: str
     roles: tuple[str, ...]
     budget: Budget
+    value_quota: int
     found: Mapping[str, str]
 
 
@@ -161,6 +165,7 @@ def load_settings(
         principal=values.get("principal", "anonymous"),
         roles=values.get("roles", ()),
         budget=Budget(**budget),
+        value_quota=values.get("value_quota", VALUE_QUOTA),
         found=MappingProxyType(found),
     )
 

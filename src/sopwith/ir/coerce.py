@@ -58,7 +58,7 @@ class _Coercion:
         if not isinstance(schema, dict) or len(path) > _DEEPEST:
             return value
         node = cast("dict[str, Json]", schema)
-        value = self._scalar(_types(self.root, node, 0), value, path)
+        value = self._scalar(admitted_types(self.root, node, 0), value, path)
         if isinstance(value, dict | list):
             value = self._children(node, value, path, 0)
         return value
@@ -118,7 +118,7 @@ class _Coercion:
     def _branch(self, branches: list[dict[str, Json]], value: Json, path: _Path) -> dict[str, Json] | None:
         """The one alternative that `value` means: of its kind, or the only one it satisfies once decoded."""
         wanted = "object" if isinstance(value, dict) else "array"
-        fitting = [b for b in branches if (t := _types(self.root, b, 0)) is None or wanted in t]
+        fitting = [b for b in branches if (t := admitted_types(self.root, b, 0)) is None or wanted in t]
         if len(fitting) <= 1:
             return fitting[0] if fitting else None
         if any(self._accepts(b, value) for b in fitting):
@@ -151,7 +151,7 @@ def resolve(root: Json, ref: str) -> Json:
     return node
 
 
-def _types(root: Json, node: Json, depth: int) -> frozenset[str] | None:
+def admitted_types(root: Json, node: Json, depth: int = 0) -> frozenset[str] | None:
     """The JSON types that `node` admits, or None where it does not say."""
     if not isinstance(node, dict) or depth > _DEEPEST:
         return None
@@ -176,11 +176,11 @@ def _statements(root: Json, schema: dict[str, Json], depth: int) -> list[frozens
     if "const" in schema:
         said.append(frozenset({type_name(schema["const"])}))
     if isinstance(schema.get("$ref"), str):
-        said.append(_types(root, resolve(root, schema["$ref"]), depth + 1))
-    said.extend(_types(root, part, depth + 1) for part in _dicts(schema.get("allOf")))
+        said.append(admitted_types(root, resolve(root, schema["$ref"]), depth + 1))
+    said.extend(admitted_types(root, part, depth + 1) for part in _dicts(schema.get("allOf")))
     for key in ("anyOf", "oneOf"):
         if isinstance(schema.get(key), list):
-            each = [_types(root, part, depth + 1) for part in cast("list[Json]", schema[key])]
+            each = [admitted_types(root, part, depth + 1) for part in cast("list[Json]", schema[key])]
             known = [types for types in each if types is not None]
             said.append(frozenset[str]().union(*known) if len(known) == len(each) else None)
     return said

@@ -30,6 +30,7 @@ from sopwith.ir.person import (
     RunHandedBack,
     RunTakenOver,
 )
+from sopwith.ir.reference import PassedValue, ValueRead
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.upcast import UPCASTERS, VERSION_MEMBER, marked, unmarked, upcast
 from sopwith.ir.usage import UNLIMITED, Budget, Money, Usage
@@ -203,6 +204,7 @@ class CallProposed(Body):
     """A tool and the arguments for it, exactly as it will get them. `by` says whether a model filled any of them.
 
     `defaults` names those that are the tool's own defaults; `overruled` holds what a model wrote for a bound argument.
+    In the places of `passed` the arguments hold `{"$value": path}`; the tool gets what that blob holds.
     """
 
     kind: Literal["call.proposed"] = "call.proposed"
@@ -211,6 +213,7 @@ class CallProposed(Body):
     by: Literal["bound", "model"] = "bound"
     overruled: dict[str, Json] = Field(default_factory=dict)
     defaults: tuple[str, ...] = ()
+    passed: tuple[PassedValue, ...] = ()
 
 
 class CallJudged(Body):
@@ -242,7 +245,7 @@ class CallFinished(Body):
     `error` says what is known).
 
     A value longer than the threshold is a blob of `size` characters; `value` is then its preview. A `stubbed` call
-    did not reach its tool: the value was made from its schema.
+    did not reach its tool: the value was made from its schema. `threshold` is the tool's own, where it has one.
     """
 
     kind: Literal["call.finished"] = "call.finished"
@@ -254,6 +257,7 @@ class CallFinished(Body):
     unknown: bool = False
     ms: int = 0
     stubbed: bool = False
+    threshold: int | None = None
 
 
 class CallReconciled(Body):
@@ -394,7 +398,7 @@ BODIES: tuple[type[Body], ...] = (
     ValueStored, CheckRan, EdgeTaken, StepFailed, HumanAsked, HumanAnswered, TimeoutPassed, ResultLate, AlertRaised,
     LeaseTaken, CancelAsked, RunSuspended, RunResumed, RunFinished, RunTakenOver, RunHandedBack, FeedbackGiven,
     BudgetReserved, BudgetSettled, ItemsBegan, ItemsEnded, MessageSent, MessageReceived, WaitBegan, WaitEnded,
-    SignalSent, GuidanceGiven, DeviationNoted, RegionLeft,
+    SignalSent, GuidanceGiven, DeviationNoted, RegionLeft, ValueRead,
 )  # fmt: skip
 """Every kind of event. A new kind is a class above and a name here."""
 

@@ -23,7 +23,8 @@ class ToolSpec(BaseModel):
     `name` is `source.tool`; `input_schema` is a JSON Schema of any draft with `type: object`; `output_schema`
     is None where the source does not declare one. `idempotent` tools may be called again with the same key; of
     a `reconcilable` one the source can be asked whether a call happened. `scopes` and `sensitivity` are for
-    policies; `timeout` is in seconds.
+    policies; `timeout` is in seconds. A field of a result that is longer than `value_threshold` characters (None:
+    1,000) is stored apart, and a model is shown a preview of it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -38,6 +39,7 @@ class ToolSpec(BaseModel):
     scopes: tuple[str, ...] = ()
     sensitivity: str = "normal"
     timeout: float | None = None
+    value_threshold: int | None = Field(default=None, ge=1, exclude_if=lambda value: value is None)
 
     def digest(self) -> str:
         """The content hash that a run pins."""

@@ -53,6 +53,10 @@ Money = Annotated[
 NO_MONEY = Decimal(0)
 
 
+VALUE_QUOTA = 1_000_000_000
+"""Characters of all long values that one run may store, where nobody says another number."""
+
+
 class Usage(BaseModel):
     """Counters that only grow. Tokens are disjoint: `input` was newly read, `cached` came from a cache,
     `cache_write` was written to one, `output` was generated. `money` is None where some of it has no known price.

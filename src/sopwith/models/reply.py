@@ -11,6 +11,7 @@ The repairs: `fence`, `prose`, `wrapper`, `namespace NAME`, `label`, `extra NAME
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -48,8 +49,8 @@ class Reading:
     error: ErrorData | None = None
 
 
-class _Refused(Exception):
-    """Ends the reading of one reply; never leaves this module."""
+class Refused(Exception):
+    """Ends the reading of one reply; never leaves `read_reply`."""
 
     def __init__(self, code: str, en: str, zh: str) -> None:
         super().__init__(en)
@@ -57,25 +58,32 @@ class _Refused(Exception):
         self.message = Text(en, zh)
 
 
-def read_reply(request: ModelRequest, reply: ModelReply, language: str = "en") -> Reading:
+Resolve = Callable[[Action, Json], Json]
+"""The arguments of an action with what they refer to in its place. Raises `Refused`."""
+
+
+def read_reply(
+    request: ModelRequest, reply: ModelReply, language: str = "en", resolve: Resolve | None = None
+) -> Reading:
     """The one thing that `reply` says, out of what `request` allows; an error is told in `language`.
 
-    Pure; never raises because of the reply.
+    Arguments are decoded, then resolved by `resolve`, and then judged by their schema. Pure; never raises because of
+    the reply.
     """
     repairs = list(reply.repairs)
     try:
         if request.form == "choice":
             return _read_choice(request, reply, repairs)
         if reply.finish == "length":
-            raise _Refused(
+            raise Refused(
                 "reply_truncated",
                 f"the reply was cut off at {request.max_tokens} tokens; write less",
                 f"回复在 {request.max_tokens} 个 token 处被截断，请写短一些",
             )
         if request.form == "text":
             return _read_text(reply, repairs)
-        return _read_action(request, reply, repairs)
-    except _Refused as refused:
+        return _read_action(request, reply, repairs, resolve)
+    except Refused as refused:
         told = ErrorData(code=refused.code, message=refused.message.in_(language))
         return Reading(repairs=tuple(repairs), error=told)
     except (ValueRefused, RecursionError) as refused:  # it nests deeper than anything that is stored
@@ -86,7 +94,7 @@ def read_reply(request: ModelRequest, reply: ModelReply, language: str = "en") -
 def _read_text(reply: ModelReply, repairs: list[str]) -> Reading:
     text = cast("str", storable(reply.text)).strip()
     if not text:
-        raise _Refused("reply_empty", "the reply is empty", "回复为空")
+        raise Refused("reply_empty", "the reply is empty", "回复为空")
     return Reading(value=text, repairs=tuple(repairs))
 
 
@@ -105,17 +113,17 @@ def _read_choice(request: ModelRequest, reply: ModelReply, repairs: list[str]) -
     return Reading(action=request.labels[index], confidence=confidence, repairs=tuple(repairs))
 
 
-def _no_choice(request: ModelRequest, text: str) -> _Refused:
+def _no_choice(request: ModelRequest, text: str) -> Refused:
     """What is said to a reply that names none of the labels, in the form in which they were asked for."""
     if request.by_word:
         labels = " | ".join(label.strip() for label in request.labels)
-        return _Refused(
+        return Refused(
             "no_choice",
             f"the reply must be one of these, word for word: {labels}; not {_quote(text)}",
             f"回复必须与其中一项完全一致：{labels}；不是 {_quote(text)}",
         )
     legal = ", ".join(LETTERS[: len(request.labels)])
-    return _Refused(
+    return Refused(
         "no_choice",
         f"the reply must be one letter out of {legal}, not {_quote(text)}",
         f"回复必须是一个字母（{legal}），不是 {_quote(text)}",
@@ -145,7 +153,9 @@ def _label(labels: tuple[str, ...], text: str) -> int | None:
     return _spoken(labels, text)
 
 
-def _read_action(request: ModelRequest, reply: ModelReply, repairs: list[str]) -> Reading:
+def _read_action(
+    request: ModelRequest, reply: ModelReply, repairs: list[str], resolve: Resolve | None
+) -> Reading:
     actions = {action.name: action for action in request.actions if action.name in request.legal}
     repairs.extend(f"extra {name}" for name in reply.extra)
     if reply.name is not None:
@@ -154,20 +164,23 @@ def _read_action(request: ModelRequest, reply: ModelReply, repairs: list[str]) -
     else:
         value = _json(reply.text, repairs, only_objects=len(request.legal) > 1)
         action, given = _chosen(request, actions, value, repairs)
-    return _valid(action, given, repairs)
+    return _valid(action, given, repairs, resolve)
 
 
-def _valid(action: Action, given: Json, repairs: list[str]) -> Reading:
+def _valid(action: Action, given: Json, repairs: list[str], resolve: Resolve | None) -> Reading:
     judge = validator(action.schema)
-    if judge.accepts(given) and not _holds_float(given):  # a float may stand where an integer is declared
+    # A float may stand where an integer is declared.
+    if resolve is None and judge.accepts(given) and not _holds_float(given):
         return Reading(action=action.name, value=storable(given), repairs=tuple(repairs))
     value, coerced = coerce(action.schema, given)
     repairs.extend(coerced)
     value = storable(value)
+    if resolve is not None:
+        value = resolve(action, value)
     problems = judge.problem_texts(value)
     if problems:
         said = together(problems)
-        raise _Refused("invalid_arguments", f"{action.name}: {said.en}", f"{action.name}：{said.zh}")
+        raise Refused("invalid_arguments", f"{action.name}: {said.en}", f"{action.name}：{said.zh}")
     return Reading(action=action.name, value=value, repairs=tuple(repairs))
 
 
@@ -199,7 +212,7 @@ def _chosen(
         return only, value
     if not named:
         names = ", ".join(request.legal)
-        raise _Refused(
+        raise Refused(
             "unknown_action",
             f'the reply must be {{"name": …, "arguments": …}}; the names are {names}',
             f'回复必须是 {{"name": …, "arguments": …}}；可用的名称：{names}',
@@ -240,7 +253,7 @@ def _legal_name(request: ModelRequest, name: str, repairs: list[str]) -> str:
             repairs.append(f"namespace {_cut(name)}")
             return found[0]
     legal = ", ".join(request.legal)
-    raise _Refused(
+    raise Refused(
         "unknown_action",
         f"{_quote(name)} cannot be done now; the legal names are {legal}",
         f"现在不能做 {_quote(name)}；合法的名称：{legal}",
@@ -269,13 +282,13 @@ def _json(text: str, repairs: list[str], *, only_objects: bool) -> Json:
         return value
     inside = _objects(text)
     if len(inside) > 1:
-        raise _Refused(
+        raise Refused(
             "reply_ambiguous",
             f"the reply holds {len(inside)} JSON objects; write exactly one",
             f"回复含有 {len(inside)} 个 JSON 对象，只应写一个",
         )
     if not inside:
-        raise _Refused(
+        raise Refused(
             "reply_not_json",
             f"the reply must be one JSON object, not {_quote(text)}",
             f"回复必须是一个 JSON 对象，不是 {_quote(text)}",
@@ -287,7 +300,7 @@ def _json(text: str, repairs: list[str], *, only_objects: bool) -> Json:
 def _several(texts: list[str], calls: bool) -> Json:
     """Several tool calls are a list of calls; several fences are in doubt."""
     if not calls:
-        raise _Refused(
+        raise Refused(
             "reply_ambiguous",
             f"the reply holds {len(texts)} fenced blocks; write exactly one",
             f"回复含有 {len(texts)} 个代码块，只应写一个",
@@ -295,7 +308,7 @@ def _several(texts: list[str], calls: bool) -> Json:
     try:
         return [parse_json(text) for text in texts]
     except ValueError:
-        raise _Refused(
+        raise Refused(
             "reply_ambiguous",
             "the reply holds several tool calls, not all of them JSON",
             "回复含有多个工具调用，且并非都是 JSON",
@@ -312,7 +325,7 @@ def _objects(text: str) -> list[Json]:
     while start >= 0:
         end = _closing(text, start)
         if end is None:
-            raise _Refused("reply_truncated", "the JSON in the reply is not complete", "回复中的 JSON 不完整")
+            raise Refused("reply_truncated", "the JSON in the reply is not complete", "回复中的 JSON 不完整")
         value = _parse(text[start : end + 1])
         if value is not _NOTHING:
             found.append(value)

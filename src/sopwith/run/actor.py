@@ -11,6 +11,7 @@ from sopwith.guard.redact import Redactor
 from sopwith.guard.screen import Screen
 from sopwith.ir.event import AlertRaised, Body, Principal, ReplyRejected, StepFailed, TimeoutPassed
 from sopwith.ir.tool import ErrorData
+from sopwith.ir.usage import VALUE_QUOTA
 from sopwith.ir.value import Json
 from sopwith.models.port import Model
 from sopwith.models.profile import Profiles
@@ -27,7 +28,7 @@ from sopwith.tools.catalogue import Catalogue
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What a driver acts through: models by the name that a step gives and the role, what is known of them,
-    tools, guards, prices, and the clock."""
+    tools, guards, prices, the clock, and how many characters of long values a run may store."""
 
     models: Callable[[str | None, str], Model]
     profiles: Profiles
@@ -37,6 +38,7 @@ class Surroundings:
     redactor: Redactor
     prices: Prices
     clock: Clock
+    value_quota: int = VALUE_QUOTA
 
 
 class Actor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from sopwith.errors import ExpressionError, Text
@@ -17,10 +17,11 @@ from sopwith.run.book import Book, describe_fields, harmless
 from sopwith.run.connected import role_of
 from sopwith.run.form import MAX_TOKENS, Form
 from sopwith.run.labels import LETTERS, Labels
-from sopwith.run.preview import as_text, is_long, preview
+from sopwith.run.preview import as_text, preview
+from sopwith.run.reference_schema import widened
 from sopwith.run.state import State
 from sopwith.run.transcript import open_form, open_request
-from sopwith.run.values import Values, scope, shown
+from sopwith.run.values import Values, long_parts, scope, shown
 
 EMPTY_ENUM = Text("there is nothing to choose from", "没有可选的值")
 
@@ -145,6 +146,11 @@ def request_of(
     variables = _variables(book, node, form.purpose, state, values)
     turns = book.turns(node, form.purpose, form.labels)
     tail = book.tail(node, form.purpose, variables, form.labels, words, form.constraint)
+    constraint = form.constraint
+    if form.purpose == "arguments" and constraint is not None:
+        known = long_parts((use.path for use in node.uses), state, book.procedure.inputs, values)
+        constraint = widened(constraint, known)
+        tail = after_references(book, tail, known, [] if constraint == form.constraint else [constraint])
     tail = after_rejections(book, tail, state)
     role = role_of(form.purpose, choice=form.labels is not None)
     prompt = Prompt(book.prefix_for(book.shape(node.step.model, role)), turns, tail, book.block.text)
@@ -156,8 +162,13 @@ def request_of(
     if form.purpose == "answer":
         return ModelRequest(prompt, "text", book.block.actions, max_tokens=MAX_TOKENS)
     return ModelRequest(
-        prompt, "action", book.block.actions, form.legal, constraint=form.constraint, max_tokens=MAX_TOKENS
+        prompt, "action", book.block.actions, form.legal, constraint=constraint, max_tokens=MAX_TOKENS
     )
+
+
+def after_references(book: Book, tail: str, known: Mapping[str, Json], offered: Sequence[Json]) -> str:
+    """`tail` with how a long value is passed on, where one of the actions is `offered` to take one."""
+    return book.file("reference").fill(tail=tail, name=next(iter(known))) if offered else tail
 
 
 def inputs_form(missing: Mapping[str, Mapping[str, Json]]) -> Form:
@@ -173,7 +184,7 @@ def inputs_form(missing: Mapping[str, Mapping[str, Json]]) -> Form:
 
 def inputs_request(book: Book, form: Form, state: State) -> ModelRequest:
     """The request for extracting inputs."""
-    request = preview(state.request) if is_long(state.request) else state.request
+    request = preview(state.request)
     fields = describe_fields(form.constraint or {})
     tail = book.file("inputs").fill(request=harmless(as_text(request)), fields=fields)
     shape = book.shape(book.procedure.model, role_of("inputs", choice=False))

@@ -14,8 +14,25 @@ from sopwith.models.port import Action
 from sopwith.tools.names import LONGEST, alias
 
 FINISH = "finish"
+READ = "read"
 _FINISH = {"en": "end the task with its result, or give it to a person", "zh": "以结果结束任务，或转交人工"}
 _LEAVE = {"en": "this part is done, or give the case to a person", "zh": "本部分已完成，或转交人工"}
+_READ = {
+    "en": 'look at a part of a value that is shown by its "$value"; to pass a value on, or a part of it, write '
+    '{"$value": "NAME"} or {"$value": "NAME.key[0]"} as an argument',
+    "zh": '查看以 "$value" 表示的值的一部分；要把值或其一部分作为参数传递，请写 '
+    '{"$value": "名称"} 或 {"$value": "名称.键[0]"}',
+}
+_SLICE: dict[str, Json] = {
+    "type": "object",
+    "properties": {
+        "value": {"type": "string", "maxLength": 200},
+        "start": {"type": "integer", "minimum": 0},
+        "end": {"type": "integer", "minimum": 0},
+    },
+    "required": ["value"],
+    "additionalProperties": False,
+}
 _TEXT: dict[str, Json] = {"type": "string"}
 _NOTHING: dict[str, Json] = {"type": "object", "properties": {}, "additionalProperties": False}
 
@@ -99,6 +116,13 @@ class Block:
     def _targets(self, node: Node) -> list[Node]:
         return [self._machine.nodes[step] for step in dict.fromkeys(edge.edge.to for edge in node.edges)]
 
+    @cached_property
+    def takers(self) -> frozenset[str]:
+        """The actions whose arguments may hold references: the calls of tools, and `finish`."""
+        nodes = self._machine.nodes.values()
+        ways = (self.way(node) for node in nodes if node.kind == "tool" and self.filled_on_the_way(node))
+        return self._taken | frozenset((*self._finish_names.values(), *ways))
+
     def _own(self, name: str) -> str:
         """`name` as one that no tool has and every provider takes."""
         name = name if len(name) <= LONGEST else alias(name)
@@ -126,6 +150,8 @@ class Block:
                 )
             if node.open:
                 yield self.finish(node)
+                if self.open_tools(node):
+                    yield Action(self.read_name, _READ[self._language], _SLICE)
         for step in ways:
             node = nodes[step]
             if step not in filled or self.way(node) != self.name(node):
@@ -143,6 +169,12 @@ class Block:
         schema = self.finish_schema(node)
         says = _FINISH if region is None or region.ends else _LEAVE
         return Action(self.finish_name(node), says[self._language], schema)
+
+    @cached_property
+    def read_name(self) -> str:
+        """The action that looks at a part of a long value: in every block of a transcript with tools, so that a block
+        never depends on what a run brings."""
+        return self._own(READ)
 
     def finish_name(self, node: Node) -> str:
         """`finish`, and where others finish differently, with the step behind it."""

@@ -17,7 +17,7 @@ from sopwith.models.profile import PLAIN, Shape
 from sopwith.run.block import Block, narrowed
 from sopwith.run.labels import LETTERS, Labels
 from sopwith.run.lifecycle import LIFECYCLE, STEP_SECONDS
-from sopwith.run.preview import as_text, is_long, preview
+from sopwith.run.preview import as_text, described
 from sopwith.run.procedure_text import routine
 from sopwith.run.prompt_file import WORD, PromptFile, prompt_file
 
@@ -178,7 +178,7 @@ class Book:
         if (purpose == "judge") != (judged and node.kind != "answer" and not node.choices):
             return None
         tail = self.tail(
-            node, purpose, {name: _short(value) for name, value in example.given.items()}, labels
+            node, purpose, {name: described(name, value) for name, value in example.given.items()}, labels
         )
         if labels is not None:
             if example.answer not in labels.values:
@@ -267,10 +267,6 @@ def step_words(node: Node, purpose: str, said: str | None = None) -> str:
     if purpose == "judge" and not step.do:
         text = step.title
     return "\n".join((text, *(f"! {pitfall}" for pitfall in step.pitfalls)))
-
-
-def _short(value: Json) -> Json:
-    return preview(value) if is_long(value) else value
 
 
 def describe_fields(schema: Mapping[str, Json]) -> str:

@@ -33,6 +33,7 @@ from sopwith.run.decision import (
     FailStep,
     LeaveRegion,
     NoteDeviation,
+    ReadValue,
     RunCheck,
     StartCall,
     StoreValue,
@@ -40,6 +41,8 @@ from sopwith.run.decision import (
 )
 from sopwith.run.lifecycle import FREE_EXCHANGES
 from sopwith.run.position import Found, find, is_done, left_out, open_ways
+from sopwith.run.reading import value_read
+from sopwith.run.references import References, read_action
 from sopwith.run.rejection import reject
 from sopwith.run.route import entered_over, route, route_error
 from sopwith.run.state import Cursor, State
@@ -111,12 +114,17 @@ def _next(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
         return AskModel("guide", request, node.step.model, None if advice is None else advice.event)
     if _repeats(state, cursor.reply):
         return FailStep(step_error(book, node, "repeated", REPEATED, str(REPEATS + 1)))
-    reading = form.read(cursor.reply, values, book.language)
+    references = References(state, book.procedure.inputs, values)
+    reading = read_action(book, form, cursor.reply, values, references)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
+    if reading.action == book.block.read_name:
+        return ReadValue(value_read(reading.value), reading.repairs)
     if reading.action == book.block.finish_name(node):
         return _finish(book, node, state, cursor, values, reading)
-    return _go(book, node, state, cursor, values, reading)
+    decision = _go(book, node, state, cursor, values, reading)
+    links = tuple(references.links)
+    return replace(decision, links=links) if isinstance(decision, StartCall) and links else decision
 
 
 def _repeats(state: State, reply: ModelReply) -> bool:

@@ -25,7 +25,9 @@ from sopwith.run.decision import (
     Decision,
     EnterPhase,
     FailStep,
+    Link,
     PerformCall,
+    ReadValue,
     Reconcile,
     RunCheck,
     SendMessage,
@@ -37,6 +39,8 @@ from sopwith.run.lifecycle import FREE_EXCHANGES
 from sopwith.run.options import carried_form
 from sopwith.run.position import result_name
 from sopwith.run.preview import as_text
+from sopwith.run.reading import value_read
+from sopwith.run.references import References, read_action
 from sopwith.run.rejection import reject
 from sopwith.run.route import entered_over, route, route_error
 from sopwith.run.state import Cursor, State
@@ -119,15 +123,26 @@ def _tool(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
         return _call(book, node, tool, state, cursor, values)
     bound: dict[str, Json] = _render(book, node.arguments, state, values.true) if node.bound else {}
     if node.ready:
-        return _propose(book, node, tool, bound, cursor)
+        return _propose(book, node, tool, bound, cursor, links=_bound_links(node))
     asked = _asked(book, node, state, cursor, values)
     if not isinstance(asked, tuple):
         return asked
-    _, reading = asked
+    _, reading, links = asked
     filled = cast("dict[str, Json]", reading.value)
     overruled = {name: filled[name] for name in bound if name in filled and filled[name] != bound[name]}
     arguments = {**filled, **bound}
-    return _propose(book, node, tool, arguments, cursor, "model", overruled, reading.repairs)
+    links = (*_bound_links(node), *(link for link in links if link.at and link.at[0] not in bound))
+    return _propose(book, node, tool, arguments, cursor, "model", overruled, reading.repairs, links)
+
+
+def _bound_links(node: Node) -> tuple[Link, ...]:
+    """The bound arguments that are nothing but a value of the run, or a part of one."""
+    found: list[Link] = []
+    for placed in node.arguments.expressions:
+        paths = placed.expression.paths
+        if placed.lone and len(paths) == 1 and placed.expression.source.strip() == ".".join(paths[0]):
+            found.append(Link(placed.where, paths[0][0], paths[0][1:]))
+    return tuple(found)
 
 
 def _propose(
@@ -139,13 +154,14 @@ def _propose(
     by: Any = "bound",
     overruled: dict[str, Json] | None = None,
     repairs: tuple[str, ...] = (),
+    links: tuple[Link, ...] = (),
 ) -> Decision:
     problems = validator(tool.input_schema).problem_texts(arguments)
     if problems:
         message = together(problems).in_(book.language)
         error = ErrorData(code="invalid_arguments", message=message, step=node.step.id)
         return reject(cursor, error, repairs) if by == "model" else FailStep(error)
-    return StartCall(tool, arguments, by, overruled or {}, repairs)
+    return StartCall(tool, arguments, by, overruled or {}, repairs, links=links)
 
 
 def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, values: Values) -> Decision:
@@ -153,9 +169,9 @@ def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, 
     refused = _refused(book, node, tool, cursor)
     if refused is not None and not cursor.unknown:
         return FailStep(refused)
-    arguments = cast("dict[str, Json]", values.true(dict(cursor.arguments or {})))
+    arguments = values.arguments(cursor)
     if cursor.verdict == "ask" and cursor.approved is None and not state.dry_run:
-        question = APPROVE.in_(book.language).format(tool.name, as_text(dict(cursor.arguments or {})))
+        question = APPROVE.in_(book.language).format(tool.name, as_text(values.told_arguments(cursor)))
         return AskPerson(question, "approval", {"type": "boolean"}, cursor.judged, cursor.rule, cursor.terms)
     if cursor.started is not None:
         # In a dry run a read that needs leave has none, and is not made.
@@ -191,7 +207,7 @@ def _returns(book: Book, node: Node, state: State, cursor: Cursor, values: Value
     asked = _asked(book, node, state, cursor, values)
     if not isinstance(asked, tuple):
         return asked
-    form, reading = asked
+    form, reading, _ = asked
     value = form.labels.values[form.index(reading)] if form.labels is not None else reading.value
     return StoreValue(node.writes or node.step.id, value, repairs=reading.repairs)
 
@@ -200,7 +216,7 @@ def _answer(book: Book, node: Node, state: State, cursor: Cursor, values: Values
     asked = _asked(book, node, state, cursor, values)
     if not isinstance(asked, tuple):
         return asked
-    _, reading = asked
+    _, reading, _ = asked
     return StoreValue(node.writes or node.step.id, reading.value, repairs=reading.repairs)
 
 
@@ -228,12 +244,14 @@ def _free(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
     asked = _asked(book, node, state, cursor, values)
     if not isinstance(asked, tuple):
         return asked
-    _, reading = asked
+    _, reading, links = asked
+    if reading.action == book.block.read_name:
+        return ReadValue(value_read(reading.value), reading.repairs)
     if reading.action == book.block.finish_name(node):
         return _finish(book, node, cursor, cast("dict[str, Json]", reading.value), reading.repairs)
     tool = next(spec for spec in book.machine.tools.values() if alias(spec.name) == reading.action)
     arguments = cast("dict[str, Json]", reading.value)
-    return _propose(book, node, tool, arguments, cursor, "model", None, reading.repairs)
+    return _propose(book, node, tool, arguments, cursor, "model", None, reading.repairs, links)
 
 
 def _finish(
@@ -262,28 +280,30 @@ def call_of_model(book: Book, node: Node, state: State, cursor: Cursor, values: 
 
 def _asked(
     book: Book, node: Node, state: State, cursor: Cursor, values: Values
-) -> tuple[Form, Reading] | Decision:
-    """What the reply at hand says, with true values (those are what schemas, tools and expressions are for).
+) -> tuple[Form, Reading, tuple[Link, ...]] | Decision:
+    """What the reply at hand says, with true values (those are what schemas, tools and expressions are for), and
+    what of it are values that it refers to.
 
     Where there is no reply, the question to ask; where it says nothing legal, its refusal.
     """
     purpose = cast("Purpose", purpose_of(node))
+    references = References(state, book.procedure.inputs, values)
     if cursor.reply is None and cursor.carried is not None:
         form = carried_form(book, node, purpose, state, values)
-        reading = form.read(cursor.carried, values, book.language)
+        reading = read_action(book, form, cursor.carried, values, references)
         # Its repairs are written down where the edge was chosen.
         return (
             reject(cursor, reading.error)
             if reading.error is not None
-            else (form, replace(reading, repairs=()))
+            else (form, replace(reading, repairs=()), tuple(references.links))
         )
     form = form_of(book, node, purpose, state, values)
     if cursor.reply is None:
         return AskModel(purpose, request_of(book, node, form, state, values), node.step.model)
-    reading = form.read(cursor.reply, values, book.language)
+    reading = read_action(book, form, cursor.reply, values, references)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
-    return form, reading
+    return form, reading, tuple(references.links)
 
 
 def _render(book: Book, template: Any, state: State, convert: Callable[[Any], Json]) -> Json:

@@ -8,10 +8,12 @@ from typing import Literal
 from sopwith.ir.approval import Terms
 from sopwith.ir.event import Outcome, Phase, Purpose
 from sopwith.ir.guidance import DeviationNoted, GuidanceGiven
+from sopwith.ir.reference import ValueRead
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge
 from sopwith.models.port import ModelRequest
+from sopwith.run.value_path import Part
 
 VERSION = 1
 """The version of the decision types."""
@@ -72,10 +74,21 @@ class RejectReply:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """A part of a call's arguments that was taken from a value: its place, the value's name, and the way to it there.
+    Keys are true ones."""
+
+    at: tuple[Part, ...]
+    name: str
+    path: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StartCall:
     """Propose a call with true `arguments`, have it judged, and start it where that is allowed.
 
-    `proposed` calls are in the log already (a retry, an approval); only the start is written.
+    `proposed` calls are in the log already (a retry, an approval); only the start is written. `links` say which parts
+    of the arguments are values of the run, that need not be written down again.
     """
 
     tool: ToolSpec
@@ -85,6 +98,7 @@ class StartCall:
     repairs: tuple[str, ...] = ()
     proposed: bool = False
     attempt: int = 1
+    links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +125,14 @@ class Reconcile:
     key: str
     name: str
     started: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadValue:
+    """Write down which part of a value the model looks at."""
+
+    read: ValueRead
+    repairs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +287,7 @@ Decision = (
     | StartCall
     | PerformCall
     | Reconcile
+    | ReadValue
     | StoreValue
     | RunCheck
     | TakeEdge

@@ -55,6 +55,7 @@ from sopwith.run.decision import (
     LeaveRegion,
     NoteDeviation,
     PerformCall,
+    ReadValue,
     Reconcile,
     RejectReply,
     RunCheck,
@@ -286,6 +287,11 @@ async def _reject(driver: Actor, decision: RejectReply) -> None:
     driver.reject(decision)
 
 
+async def _read_value(driver: Actor, decision: ReadValue) -> None:
+    told = driver.redact_mixed(decision.read.value)
+    driver.emit(decision.read.model_copy(update={"value": told}))
+
+
 async def _store_value(driver: Actor, decision: StoreValue) -> None:
     safe = driver.redact(decision.value) if decision.by == "model" else decision.value
     stored = driver.journal.stored(safe)
@@ -369,6 +375,7 @@ _PERFORM: Mapping[type[Decision], Perform] = {
     StartCall: start_call,
     PerformCall: perform_call,
     Reconcile: reconcile,
+    ReadValue: _read_value,
     StoreValue: _store_value,
     RunCheck: _run_check,
     TakeEdge: _take_edge,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from sopwith.errors import Text
 from sopwith.guard.permit import CallFacts
 from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import CallFinished, CallJudged, CallProposed, CallReconciled, CallStarted, LeaseTaken
@@ -14,6 +15,8 @@ from sopwith.run.decision import FailStep, PerformCall, Reconcile, StartCall
 from sopwith.run.dry_run import made_up
 from sopwith.run.leave import void_of, with_approval
 from sopwith.run.limits import call_seconds
+from sopwith.run.passing import written_down
+from sopwith.run.preview import THRESHOLD, as_stored, is_long
 from sopwith.run.rejection import reject
 from sopwith.run.state import Cursor
 from sopwith.tools.port import failed
@@ -30,10 +33,12 @@ async def start_call(actor: Actor, decision: StartCall) -> None:
             _not_proposed(actor, decision, cursor, prepared)
             return
         arguments = prepared
+        written = written_down(actor, arguments, decision.links)
         cause = actor.emit(
             CallProposed(
                 tool=tool.name,
-                arguments=actor.redact(arguments),
+                arguments=written.arguments,
+                passed=written.passed,
                 by=decision.by,
                 overruled=actor.redact(decision.overruled) if decision.overruled else {},
                 defaults=tuple(name for name in arguments if name not in decision.arguments),
@@ -109,10 +114,28 @@ async def perform_call(actor: Actor, decision: PerformCall) -> None:
         told = None if result.error is None else actor.around.redactor.redact_error(result.error)
         actor.emit(CallFinished(error=told, unknown=result.unknown, ms=ms), cause)
     else:
-        stored = journal.stored(actor.redact(result.value))
-        actor.emit(CallFinished(name=decision.name, ms=ms, **stored), cause)
+        actor.emit(_finished(actor, decision, result.value, ms), cause)
     if writes:
         await journal.flush(durable=True)
+
+
+def _finished(actor: Actor, decision: PerformCall, value: Json, ms: int) -> CallFinished:
+    """The result of a call that came back. A read that would fill the store beyond the quota gives an error instead;
+    what a write gave is kept, since it has acted."""
+    told, threshold = actor.redact(value), decision.tool.value_threshold
+    if decision.tool.effect is Effect.READ and is_long(told, threshold or THRESHOLD):
+        size, quota = len(as_stored(told)), actor.around.value_quota
+        if actor.state.stored + size > quota:
+            said = OVER_QUOTA.in_(actor.book.language).format(decision.tool.name, f"{size:,}", f"{quota:,}")
+            return CallFinished(error=ErrorData(code="value_quota", message=said), ms=ms)
+    stored = actor.journal.stored(told, threshold or THRESHOLD)
+    return CallFinished(name=decision.name, ms=ms, threshold=threshold, **stored)
+
+
+OVER_QUOTA = Text(
+    "the result of {} has {} characters; with it the run would store more than its value_quota of {}",
+    "{} 的结果有 {} 个字符；存入后本次运行将超出 value_quota 上限 {}",
+)
 
 
 async def _keep_lease(actor: Actor) -> None:

@@ -22,7 +22,7 @@ from sopwith.guard.screen import Screen
 from sopwith.guard.vault import MemoryVault, SqliteVault, Vault
 from sopwith.ir.event import Principal, RunStarted
 from sopwith.ir.procedure import Grip, Procedure
-from sopwith.ir.usage import UNLIMITED, Budget
+from sopwith.ir.usage import UNLIMITED, VALUE_QUOTA, Budget
 from sopwith.ir.value import Json, storable
 from sopwith.lang.document import Document
 from sopwith.log.head import Heads
@@ -83,7 +83,7 @@ class Engine:
     With `heads` the last hash of a run is signed and kept there whenever it ends or waits; where that fails, a warning
     is logged and the run goes on.
     A `budget` limits each run, or as `Budgets` steps and principals too; `prices` are those of models that are in no
-    list, or other ones.
+    list, or other ones. `value_quota` is how many characters of long values a run may store.
     Use it as an async context manager, or call `close`.
     """
 
@@ -104,6 +104,7 @@ class Engine:
         profiles: Profiles | None = None,
         alerts: Sequence[AlertSink] = (),
         heads: Heads | None = None,
+        value_quota: int = VALUE_QUOTA,
         clock: Clock = _now,
     ) -> None:
         given = [procedures] if isinstance(procedures, Procedure | Document | Path | str) else procedures
@@ -116,6 +117,7 @@ class Engine:
         self._screen = screen if screen is not None else Screen()
         self._vault = vault if vault is not None else _vault_for(self._log)
         self._clock = clock
+        self._value_quota = value_quota
         self._heart = Heart(self._log, clock, new_driver())
         self._alerts = tuple(alerts)
         self._subscribers: list[Subscriber] = [telling(self._alerts)] if alerts else []
@@ -413,7 +415,7 @@ class Engine:
     def _surroundings(self, redactor: Redactor) -> Surroundings:
         return Surroundings(
             self._models.of, self._models.profiles, self._catalogue, self._policy, self._screen, redactor,
-            self._prices, self._clock,
+            self._prices, self._clock, self._value_quota,
         )  # fmt: skip
 
 

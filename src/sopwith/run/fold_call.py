@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import Body, CallFinished, CallJudged, CallProposed, CallReconciled, CallStarted, Event
+from sopwith.ir.reference import ValueRead
 from sopwith.ir.tool import Effect
+from sopwith.run.block import READ
 from sopwith.run.state import State
 from sopwith.run.state_change import (
     NOT_APPROVED,
@@ -25,6 +27,8 @@ def _proposed(state: State, event: Event, body: CallProposed) -> None:
         state,
         tool=body.tool,
         arguments=body.arguments,
+        passed=body.passed,
+        read=None,
         reply=None,
         carried=None,
         rejections=(),
@@ -93,10 +97,16 @@ def _reconciled(state: State, event: Event, body: CallReconciled) -> None:
     close_write(state, body.started)
 
 
+def _read(state: State, event: Event, body: ValueRead) -> None:
+    close_exchange(state, READ)
+    change_cursor(state, read=body, reply=None, rejections=(), rejected_text=None)
+
+
 FOLDS: dict[type[Body], Fold] = {
     CallProposed: _proposed,
     CallJudged: _judged,
     CallStarted: _started,
     CallFinished: _finished_call,
     CallReconciled: _reconciled,
+    ValueRead: _read,
 }

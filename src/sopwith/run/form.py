@@ -9,7 +9,7 @@ from sopwith.ir.event import Purpose
 from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge
 from sopwith.models.port import Action, ModelReply, ModelRequest, Prompt
-from sopwith.models.reply import Reading, read_reply
+from sopwith.models.reply import Reading, Resolve, read_reply
 from sopwith.run.labels import Labels
 from sopwith.run.values import Values
 
@@ -43,10 +43,13 @@ class Form:
             return ModelRequest(empty, "text")
         return ModelRequest(empty, "action", actions=self.reading, legal=self.legal)
 
-    def read(self, reply: ModelReply, values: Values, language: str) -> Reading:
-        """What `reply` says, with true values; the words of a label are held against it as the model saw it."""
+    def read(
+        self, reply: ModelReply, values: Values, language: str, resolve: Resolve | None = None
+    ) -> Reading:
+        """What `reply` says, with true values, and with what `resolve` puts in the place of references; the words of a
+        label are held against it as the model saw it."""
         true = reply if self.labels is not None else values.reply(reply)
-        return read_reply(self.to_read, true, language)
+        return read_reply(self.to_read, true, language, resolve)
 
     def index(self, reading: Reading) -> int:
         """Which label a reading chose."""

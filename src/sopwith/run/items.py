@@ -102,7 +102,7 @@ def hold_leave(actors: list[ItemActor]) -> None:
             return
         if cursor.approved is not True or cursor.key is not None or not is_covered(whole, cursor):
             continue
-        arguments = cast("dict[str, Json]", actor.values.true(dict(cursor.arguments or {})))
+        arguments = actor.values.arguments(cursor)
         tool = actor.book.machine.tools.get(cursor.tool or "")
         if tool is None:
             judged = judge_message(actor, cursor.tool or "", arguments, cursor, proposed=True)

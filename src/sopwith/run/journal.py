@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +12,7 @@ from sopwith.ir.event import Body, Event, Phase, PhaseEntered
 from sopwith.ir.value import Json, digest
 from sopwith.log.port import Log
 from sopwith.run.fold import begin, fold
-from sopwith.run.preview import is_long, preview
+from sopwith.run.preview import THRESHOLD, as_stored, is_long, preview
 from sopwith.run.state import State
 
 _LOGGER = logging.getLogger("sopwith")
@@ -114,12 +113,12 @@ class Journal:
             self._blobs[key] = data
         return key
 
-    def stored(self, value: Json) -> dict[str, Any]:
+    def stored(self, value: Json, threshold: int = THRESHOLD) -> dict[str, Any]:
         """How a (redacted) value goes into an event: itself, or its preview with a blob and a size."""
-        if not is_long(value):
+        if not is_long(value, threshold):
             return {"value": value}
-        data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-        return {"value": preview(value), "blob": self.keep(data), "size": len(data.decode())}
+        text = as_stored(value)
+        return {"value": preview(value, threshold), "blob": self.keep(text.encode()), "size": len(text)}
 
     async def load(self, blobs: Sequence[str]) -> None:
         """Read blobs of earlier events, so that `blob` finds them."""

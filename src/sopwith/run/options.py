@@ -12,15 +12,16 @@ from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge, Node, Use, named_uses
 from sopwith.lang.numbering import label
 from sopwith.models.port import Action, ModelRequest, Prompt, Turn
-from sopwith.run.asking import after_rejections, readable, resolved_schema, said
+from sopwith.run.asking import after_references, after_rejections, readable, resolved_schema, said
 from sopwith.run.block import narrowed
 from sopwith.run.book import Book, describe_fields, harmless, step_words
 from sopwith.run.condition import is_true
 from sopwith.run.connected import role_of
 from sopwith.run.form import MAX_TOKENS, Form
-from sopwith.run.preview import as_text, is_long, preview
+from sopwith.run.preview import as_text, described
+from sopwith.run.reference_schema import widened
 from sopwith.run.state import State
-from sopwith.run.values import Values, shown
+from sopwith.run.values import Values, long_parts, shown
 
 _IF = Text("if {}", "条件：{}")
 _OTHERWISE = Text("if nothing else fits", "其他都不适用时")
@@ -92,6 +93,11 @@ def options_request(
     variables = {use.name: shown(use.path, state, inputs, values) for use in _uses(node, options)}
     lines = [_line(book, one, _words(book, one.node, state, values)) for one in options]
     tail = _tail(book, node, variables, lines, _words(book, node, state, values))
+    schemas = {one.action: dict(one.schema) for one in options if one.schema is not None}
+    tools = [one.action for one in options if one.schema is not None and one.node.kind == "tool"]
+    known = long_parts((use.path for use in _uses(node, options)), state, inputs, values) if tools else {}
+    wide = {action: widened(schemas[action], known) for action in tools}
+    tail = after_references(book, tail, known, [s for action, s in wide.items() if s != schemas[action]])
     prefix = book.prefix_for(book.shape(node.step.model, role_of("next", choice=False)))
     prompt = Prompt(prefix, _turns(book, node, options), after_rejections(book, tail, state), book.block.text)
     return ModelRequest(
@@ -99,7 +105,7 @@ def options_request(
         "action",
         book.block.actions,
         tuple(one.action for one in options),
-        constraints={one.action: dict(one.schema) for one in options if one.schema is not None},
+        constraints={**schemas, **wide},
         max_tokens=MAX_TOKENS,
     )
 
@@ -167,5 +173,5 @@ def _turn(
     chosen = next((one for one in options if one.edge.edge.to == example.answer), None)
     if chosen is None or chosen.schema is not None:
         return None
-    given = {name: preview(value) if is_long(value) else value for name, value in example.given.items()}
+    given = {name: described(name, value) for name, value in example.given.items()}
     return Turn(_tail(book, node, given, lines, None), f'{{"name": "{chosen.action}", "arguments": {{}}}}')

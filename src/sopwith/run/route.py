@@ -16,6 +16,7 @@ from sopwith.run.condition import is_true
 from sopwith.run.decision import AskModel, Decision, EnterPhase, FailStep, Finish, TakeEdge
 from sopwith.run.options import options_form, options_of, options_request
 from sopwith.run.packet import packet
+from sopwith.run.references import References, read_action
 from sopwith.run.rejection import reject
 from sopwith.run.state import Cursor, State
 from sopwith.run.values import Values
@@ -109,7 +110,8 @@ def _chosen(book: Book, node: Node, state: State, cursor: Cursor, values: Values
         return _take(book, state, edge, edge.kind, edge.edge.when or edge.edge.judge, None)
     if cursor.reply is None:
         return AskModel("next", options_request(book, node, options, state, values), node.step.model)
-    reading = options_form(options).read(cursor.reply, values, book.language)
+    references = References(state, book.procedure.inputs, values)
+    reading = read_action(book, options_form(options), cursor.reply, values, references)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
     chosen = next(one for one in options if one.action == reading.action)

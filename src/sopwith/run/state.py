@@ -10,6 +10,7 @@ from typing import Any, Self
 from sopwith.ir.approval import NO_TERMS, Terms
 from sopwith.ir.event import HumanAnswered, Outcome, Phase, Principal, Purpose, Verdict
 from sopwith.ir.guidance import Deviation
+from sopwith.ir.reference import PassedValue, ValueRead
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.usage import NO_MONEY, UNLIMITED, Budget, Usage
 from sopwith.ir.value import Json
@@ -99,7 +100,10 @@ class Cursor(_Changed):
     """The confidence of the last choice."""
     tool: str | None = None
     arguments: Mapping[str, Json] | None = None
-    """Proposed arguments, with placeholders."""
+    """Proposed arguments, with placeholders; in the places of `passed` stands what was referred to."""
+    passed: tuple[PassedValue, ...] = ()
+    read: ValueRead | None = None
+    """What the model has asked to see, as its last action."""
     verdict: Verdict | None = None
     rule: str | None = None
     judged: str | None = None
@@ -268,6 +272,10 @@ class State(_Changed):
     values: Mapping[str, Stored] = field(default_factory=dict[str, Any])
     owners: Mapping[str, str] = field(default_factory=dict[str, Any])
     """Which step wrote a name."""
+    thresholds: Mapping[str, int] = field(default_factory=dict[str, int])
+    """From which length on a name is shown by a preview, where its tool says so."""
+    stored: int = 0
+    """Characters of all long values that were stored."""
     visits: Mapping[str, int] = field(default_factory=dict[str, Any])
     entries: Mapping[str, int] = field(default_factory=dict[str, Any])
     """The visits that did not come from inside of the step's region, since a person handed the run back."""
@@ -372,6 +380,13 @@ class State(_Changed):
         items = self.items
         inner = () if items is None else (items.over, *(cursor.value for cursor in items.cursors.values()))
         return (*self.values.values(), *inner)
+
+    @property
+    def blobs(self) -> tuple[str, ...]:
+        """The blobs that a decision may read."""
+        stored = (value.blob for value in self.all_stored if isinstance(value, Reference))
+        passed = (each.blob for cursor in self.cursors for each in cursor.passed)
+        return tuple(dict.fromkeys((*stored, *passed)))
 
     @property
     def usage(self) -> Usage:

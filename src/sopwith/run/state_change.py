@@ -84,6 +84,8 @@ def bind(state: State, event: Event, body: Valued) -> None:
     """Give a name, or the item at hand, the value that the event carries."""
     if body.name is not None:
         stored = stored_in(body)
+        if isinstance(stored, Reference):
+            change(state, stored=state.stored + stored.size)
         if state.cursor is not None and state.cursor.item is not None:
             change_cursor(state, value=stored)
             return
@@ -92,6 +94,12 @@ def bind(state: State, event: Event, body: Valued) -> None:
             values=added(state.values, body.name, stored),
             owners=added(state.owners, body.name, step_of(event)),
         )
+        threshold = body.threshold if isinstance(body, CallFinished) else None
+        if threshold is not None:
+            change(state, thresholds=added(state.thresholds, body.name, threshold))
+        elif body.name in state.thresholds:
+            kept = {name: each for name, each in state.thresholds.items() if name != body.name}
+            change(state, thresholds=kept)
 
 
 def wake(state: State, at: int) -> None:

@@ -18,7 +18,7 @@ from sopwith.run.decision import VERSION as DECISIONS
 from sopwith.run.drive import Driver
 from sopwith.run.fold import fold_all
 from sopwith.run.lease import holder
-from sopwith.run.state import Reference, State
+from sopwith.run.state import State
 from sopwith.tools.catalogue import Catalogue
 
 MakeDriver = Callable[[Book, str, str, RunStarted], Driver]
@@ -115,7 +115,7 @@ async def open_run(
     if catalogue is not None:
         await _hold_to(catalogue, started, list(book.machine.tools.values()))
     driver.journal.take_up(state)
-    await driver.journal.load([v.blob for v in state.all_stored if isinstance(v, Reference)])
+    await driver.journal.load(state.blobs)
     return StoredRun(events, driver)
 
 

@@ -14,8 +14,11 @@ from sopwith.run.book import Book, harmless, step_words
 from sopwith.run.form import MAX_TOKENS, Form
 from sopwith.run.position import result_name
 from sopwith.run.preview import as_text
-from sopwith.run.state import State
-from sopwith.run.values import Values, shown
+from sopwith.run.reading import shown_slice
+from sopwith.run.reference_schema import readable_values, widened
+from sopwith.run.state import Reference, State
+from sopwith.run.value_path import is_name
+from sopwith.run.values import Values, long_parts, shown
 from sopwith.tools.names import alias
 
 _DONE = Text("done", "已完成")
@@ -42,6 +45,7 @@ def open_form(book: Book, node: Node) -> Form:
     """The form of a reply in a transcript: any permitted tool, in a region also what its steps give, and `finish`."""
     names = {alias(name) for name in book.block.open_tools(node)}
     names.add(book.block.finish_name(node))
+    names.add(book.block.read_name)
     region = book.machine.regions.get(node.step.id)
     if region is not None:
         steps = (book.machine.nodes[step] for step in region.steps)
@@ -60,7 +64,32 @@ def open_request(
     if advice is not None:
         tail = f"{tail}\n{book.file('advice').fill(advice=advice.text)}"
     prompt = Prompt(book.open_prefix, turns, tail, book.block.text)
-    return ModelRequest(prompt, "action", book.block.actions, form.legal, max_tokens=MAX_TOKENS)
+    known = _known(book, node, state, values)
+    constraints = _constraints(book, node, form, known) if known else {}
+    return ModelRequest(
+        prompt, "action", book.block.actions, form.legal, constraints=constraints, max_tokens=MAX_TOKENS
+    )
+
+
+def _known(book: Book, node: Node, state: State, values: Values) -> dict[str, Json]:
+    """The long values that the transcript has shown, as a model sees them: these may be referred to."""
+    used = (use.path for use in _uses(book, node))
+    found = long_parts(used, state, book.procedure.inputs, values)
+    stored = {name: each for name, each in state.values.items() if isinstance(each, Reference)}
+    return {**found, **{name: values.whole(each) for name, each in stored.items() if is_name(name)}}
+
+
+def _constraints(book: Book, node: Node, form: Form, known: dict[str, Json]) -> dict[str, dict[str, Json]]:
+    """The arguments of those actions that may refer to `known` values, or look at them."""
+    found: dict[str, dict[str, Json]] = {}
+    for action in form.reading:
+        if action.name == book.block.read_name:
+            found[action.name] = readable_values(action.schema, known)
+        elif action.name in book.block.takers:
+            wide = widened(action.schema, known)
+            if wide != action.schema:
+                found[action.name] = wide
+    return found
 
 
 def _tail(book: Book, node: Node, state: State, values: Values, words: str | None) -> str:
@@ -78,7 +107,7 @@ def _tail(book: Book, node: Node, state: State, values: Values, words: str | Non
         return book.file("task").fill(variables=lines, step=said)
     lines = [_result(book, node, state, values)]
     lines += _note(book, state)
-    if cursor is not None and cursor.checked is False and node.verify is not None:
+    if cursor is not None and cursor.checked is False and cursor.read is None and node.verify is not None:
         lines.append(_NOT_VERIFIED.in_(book.language).format(node.verify.source))
     return "\n".join(lines)
 
@@ -95,7 +124,10 @@ def _result(book: Book, node: Node, state: State, values: Values) -> str:
     """What came of the last action."""
     cursor = state.cursor
     result: Json
-    if (
+    if cursor is not None and cursor.read is not None:
+        result = shown_slice(cursor.read, state, book.procedure.inputs, values, book.language)
+        tool = book.block.read_name
+    elif (
         cursor is None or cursor.tool is None
     ):  # a value that the model has just written itself, or a person's answer
         own = node.writes or node.step.id

@@ -11,8 +11,9 @@ from sopwith.expr.template import Template
 from sopwith.ir.procedure import Input
 from sopwith.ir.value import Json
 from sopwith.models.port import ModelReply
-from sopwith.run.preview import is_long, preview
-from sopwith.run.state import Reference, State, Stored
+from sopwith.run.preview import MARK, THRESHOLD, described, is_long
+from sopwith.run.state import Cursor, Reference, State, Stored
+from sopwith.run.value_path import Part, replaced, spell, walk
 
 Load = Callable[[str], bytes]
 """The bytes of a blob, by digest."""
@@ -25,12 +26,29 @@ class Values:
     """Reads stored values. `load` gets a blob, `reveal` puts true values in the place of placeholders."""
 
     def __init__(self, load: Load, reveal: RevealText) -> None:
-        self._load = load
+        self.load = load
         self._reveal = reveal
 
     def whole(self, stored: Stored) -> Json:
         """The whole value, with placeholders."""
-        return json.loads(self._load(stored.blob)) if isinstance(stored, Reference) else stored
+        return json.loads(self.load(stored.blob)) if isinstance(stored, Reference) else stored
+
+    def arguments(self, cursor: Cursor) -> dict[str, Json]:
+        """The true arguments of the call at hand, with what was passed by reference in its place."""
+        true = self._reveal(dict(cursor.arguments or {}))
+        for each in cursor.passed:
+            found = walk(json.loads(self.load(each.blob)), each.path)
+            true = replaced(true, cast("tuple[Part, ...]", self._reveal(list(each.at))), self._reveal(found))
+        return cast("dict[str, Json]", true)
+
+    def told_arguments(self, cursor: Cursor) -> dict[str, Json]:
+        """The arguments of the call at hand for people: placeholders kept, and long values by their previews."""
+        told: Json = dict(cursor.arguments or {})
+        for each in cursor.passed:
+            name = cast("dict[str, str]", walk(told, each.at))[MARK]
+            found = walk(json.loads(self.load(each.blob)), each.path)
+            told = replaced(told, each.at, described(name, found))
+        return cast("dict[str, Json]", told)
 
     def reply(self, reply: ModelReply) -> ModelReply:
         """A reply with true values: put into the parsed text where it is JSON, so that it stays JSON."""
@@ -112,9 +130,27 @@ def render(
 
 def shown(path: tuple[str, ...], state: State, inputs: Mapping[str, Input], values: Values) -> Json:
     """What a model is shown for a path (`inputs.request`, `wish.kind`): placeholders kept, long values previewed."""
+    found = part(path, state, inputs, values)
+    return described(spell(path[0], path[1:]), found, state.thresholds.get(path[0], THRESHOLD))
+
+
+def long_parts(
+    paths: Iterable[tuple[str, ...]], state: State, inputs: Mapping[str, Input], values: Values
+) -> dict[str, Json]:
+    """Those of `paths` whose values are long, as they are spelled, with what they hold for a model."""
+    found: dict[str, Json] = {}
+    for path in paths:
+        value = part(path, state, inputs, values)
+        if is_long(value, state.thresholds.get(path[0], THRESHOLD)):
+            found[spell(path[0], path[1:])] = value
+    return found
+
+
+def part(path: tuple[str, ...], state: State, inputs: Mapping[str, Input], values: Values) -> Json:
+    """What a path stands for, with placeholders; None where there is nothing."""
     head, *rest = path
     found = scope(state, inputs, (head,), values.whole)
     value: Json = found.get(head)
-    for part in rest:
-        value = cast("Mapping[str, Json]", value).get(part) if isinstance(value, Mapping) else None
-    return preview(value) if is_long(value) else value
+    for key in rest:
+        value = cast("Mapping[str, Json]", value).get(key) if isinstance(value, Mapping) else None
+    return value

@@ -43,6 +43,7 @@ class Declaration:
     inline: bool
     process: bool
     reconcile: Callable[..., Any] | None
+    value_threshold: int | None
 
 
 @overload
@@ -60,6 +61,7 @@ def tool(
     inline: bool = False,
     process: bool = False,
     reconcile: Callable[..., Any] | None = None,
+    value_threshold: int | None = None,
 ) -> Callable[[F], F]: ...
 def tool(
     function: Callable[..., Any] | None = None,
@@ -75,13 +77,15 @@ def tool(
     inline: bool = False,
     process: bool = False,
     reconcile: Callable[..., Any] | None = None,
+    value_threshold: int | None = None,
 ) -> Any:
     """Mark a function, sync or async, as a tool. It stays the plain function that it is.
 
     The input schema comes from the annotations, the descriptions from the docstring, the output schema from
     the return annotation. `name` is `source.tool`; where it has no dot, the source's name is put before it.
     `effect` says what a call does to the world; `idempotent` that it may be called again with the same key,
-    which a keyword-only parameter `idempotency_key: str` receives. `timeout` is in seconds.
+    which a keyword-only parameter `idempotency_key: str` receives. `timeout` is in seconds. A result with a field of
+    more than `value_threshold` characters (1,000) is stored, and a model is shown a preview of it.
 
     A sync function runs in a thread. `inline=True` runs it in the event loop: faster, for what is quick and
     never blocks, and without a timeout. `process=True` runs it in a process of its own, which is ended with
@@ -103,9 +107,18 @@ def tool(
         )
     if process and inline:
         raise UserError(Text("a tool runs inline or in a process", "工具要么 inline 运行，要么在进程中运行"))
+    if value_threshold is not None and value_threshold < 1:
+        raise UserError(
+            Text(
+                f"a value_threshold of {value_threshold} is not possible",
+                f"value_threshold 不能是 {value_threshold}",
+            ),
+            Text("Write 1 or more characters.", "请写 1 或更大的字符数。"),
+        )
     declaration = Declaration(
-        name, description, effect, idempotent, timeout, tuple(scopes), sensitivity, inline, process, reconcile
-    )
+        name, description, effect, idempotent, timeout, tuple(scopes), sensitivity, inline, process, reconcile,
+        value_threshold,
+    )  # fmt: skip
 
     def mark(marked: Callable[..., Any]) -> Callable[..., Any]:
         # A bound method holds no attributes of its own: a function around it does.

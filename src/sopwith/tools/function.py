@@ -251,5 +251,6 @@ def _make(function: Callable[..., Any], prefix: str) -> _Tool:
         scopes=said.scopes,
         sensitivity=said.sensitivity,
         timeout=said.timeout,
+        value_threshold=said.value_threshold,
     )
     return _Tool(function, spec, signature, said.inline, inspect.iscoroutinefunction(function), hook, target)

@@ -40,7 +40,8 @@ class McpSource:
 
     The idempotency key goes out of the model's sight: in the `_meta` of the call, and as the argument
     `key_argument` of those tools that have one, which is then not in their schema here. `idempotent` names the
-    tools that may be called again with the same key, `reconcile` how the server is asked about a write.
+    tools that may be called again with the same key, `reconcile` how the server is asked about a write, and
+    `value_threshold` from how many characters on a field of a tool's result is stored apart.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class McpSource:
         idempotent: Iterable[str] = (),
         key_argument: str | None = None,
         reconcile: Mapping[str, Lookup] | None = None,
+        value_threshold: Mapping[str, int] | None = None,
         start_seconds: float = 30.0,
     ) -> None:
         self.name = name
@@ -69,6 +71,7 @@ class McpSource:
         self.idempotent = frozenset(idempotent)
         self.key_argument = key_argument
         self.lookups = dict(reconcile or {})
+        self.value_threshold = dict(value_threshold or {})
         self.notes: tuple[Text, ...] = ()
         self._left_out: list[Text] = []
         self._specs: dict[str, ToolSpec] | None = None
@@ -278,6 +281,7 @@ class McpSource:
             output_schema=output_schema,
             effect=self.effects.get(tool.name, read_only),
             idempotent=tool.name in self.idempotent or bool(hints and hints.idempotent_hint),
+            value_threshold=self.value_threshold.get(tool.name),
         )
 
 

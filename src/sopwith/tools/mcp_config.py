@@ -6,8 +6,8 @@
         "effects": {"read_file": "read"}, "trust": ["annotations"]}}}
 
 `${NAME}` and `${NAME:-otherwise}` are read from the environment. `effects`, `trust`, `start_seconds`, `idempotent`,
-`key_argument` and `reconcile` are Sopwith's own; keys that it does not know are left alone and reported in the
-source's `problems`.
+`key_argument`, `reconcile` and `value_threshold` are Sopwith's own; keys that it does not know are left alone and
+reported in the source's `problems`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -59,6 +59,7 @@ class _Entry(BaseModel):
     idempotent: list[str] = Field(default_factory=list)
     key_argument: str | None = None
     reconcile: dict[str, _Lookup] = Field(default_factory=dict)
+    value_threshold: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
 
 
 def mcp_sources(path: str | Path) -> list[McpSource]:
@@ -142,6 +143,7 @@ def _source(file: Path, name: str, entry: _Entry) -> McpSource:
         idempotent=entry.idempotent,
         key_argument=entry.key_argument,
         reconcile={tool: _lookup(file, name, tool, how) for tool, how in entry.reconcile.items()},
+        value_threshold=entry.value_threshold,
     )
     source.notes = tuple(
         Text(f"{file}: {name}: {key} is not used", f"{file}：{name}：{key} 未被使用")
