@@ -7,6 +7,7 @@ import tomllib
 
 import pytest
 from tests.cli.command import Command
+from tests.cli.test_run import TRIAGE
 from tests.models.endpoint_server import serve
 from tests.models.messages_server import says as speaks
 from tests.models.real_model import real_model_file
@@ -102,3 +103,72 @@ def test_a_wrong_profile_is_named_with_its_file(sopwith: Command) -> None:
     sopwith.write("sopwith.toml", '[profiles."openai:m"]\nchoice = "number"\n')
     ran = sopwith("doctor", "--no-servers")
     assert ran.code == ExitCode.USAGE and "profiles.openai:m.choice" in ran.err and "sopwith.toml" in ran.err
+
+
+SORTED = TRIAGE.replace(
+    "    as: topic\n",
+    "    needs: the words of the customer\n    as: topic\n    "
+    "    examples: [{given: {request: no login}, answer: account}]\n",
+)
+SCRIPTS = {
+    "strict": {"all.jsonl": ["We look into it."], "judge.jsonl": ["B", "B"]},
+    "bounded": {
+        "all.jsonl": [{"name": "go_reply", "arguments": {}}, "We look into it."],
+        "judge.jsonl": ["B"],
+    },
+}
+SETTINGS = """
+model = "scripted:all.jsonl"
+models = {judge = "scripted:judge.jsonl"}
+[profiles."scripted:all*"]
+flat = true
+[profiles."scripted:judge.jsonl"]
+io_words = false
+choice = "word"
+"""
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("grip", ["strict", "bounded"])
+def test_a_prompt_is_shown_as_the_profile_of_the_model_wants_it(
+    sopwith: Command, grip: str, named: bool
+) -> None:
+    sopwith.write("p.yaml", SORTED)
+    sopwith.write("sopwith.toml", SETTINGS if not named else SETTINGS[SETTINGS.index("[profiles") :])
+    for file, replies in SCRIPTS[grip].items():
+        sopwith.write(file, "".join(json.dumps(reply) + "\n" for reply in replies))
+    models = ("--model", "scripted:all.jsonl", "--model", "judge=scripted:judge.jsonl") if named else ()
+    ran = sopwith("run", "p.yaml", "--request", "broken", "--grip", grip, *models)
+    assert ran.code == ExitCode.OK, ran.err
+    sent = sopwith("trace", "--prompts", "--json").document
+    known = ("--request", "broken", "--given", "topic=fault", "--grip", grip, "--json")
+    shown = [
+        prompt
+        for step in ("sort", "reply")
+        for prompt in sopwith("show", "p.yaml", "--prompt", step, *known, *models).document
+    ]
+    purposes = ["returns", "judge" if grip == "strict" else "next", "answer"]
+    assert [one["purpose"] for one in shown] == purposes
+    for one, was in zip(shown, sent, strict=True):
+        assert (one["user"], one["turns"], one["legal"]) == (was["user"], was["turns"], was["legal"])
+        assert one["system"] + one["tools"] == was["system"]
+    assert [one["by_word"] for one in shown] == [True, grip == "strict", False]
+    assert (
+        shown[0]["turns"][0]["assistant"] == "account" and "words of the customer" not in shown[0]["system"]
+    )
+    assert "words of the customer" in shown[-1]["system"]
+    text = sopwith("show", "p.yaml", "--prompt", "sort", *models).out
+    assert text.startswith("=== returns: choice, account | fault\n") and "- account\n- fault\n" in text
+
+
+def test_a_prompt_is_shown_also_where_its_model_cannot_be_connected(
+    sopwith: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("SOPWITH_MODEL_DIR", str(sopwith.folder / "none"))
+    sopwith.write("p.yaml", TRIAGE)
+    sopwith.write("sopwith.toml", "[profiles.'openai:gpt*']\nchoice = 'word'\n")
+    assert "A. account" in sopwith("show", "p.yaml", "--prompt", "sort").out
+    assert "- account\n" in sopwith("show", "p.yaml", "--prompt", "sort", "--model", "openai:gpt-5-mini").out
+    wrong = sopwith("show", "p.yaml", "--prompt", "sort", "--model", "gpt")
+    assert wrong.code == ExitCode.USAGE and "does not name a model" in wrong.err

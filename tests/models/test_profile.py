@@ -8,15 +8,16 @@ from tests.models.messages_server import says as speaks
 
 from sopwith.errors import UserError
 from sopwith.models.anthropic import AnthropicModel
-from sopwith.models.connect import connect
+from sopwith.models.connect import connect, id_of
 from sopwith.models.llama import request_body
 from sopwith.models.local import LocalModel
 from sopwith.models.openai_compatible import OpenAIModel
 from sopwith.models.port import Action, ModelRequest, Prompt
-from sopwith.models.profile import PLAIN, Calibration, Profile, Profiles
+from sopwith.models.profile import PLAIN, Calibration, Profile, Profiles, Shape
 from sopwith.models.reply import read_reply
 
 QWEN = "local:qwen2.5-coder-0.5b-instruct-q4_k_m@1d961463"
+SHAPES = st.builds(Shape, st.booleans(), st.booleans(), st.sampled_from(["letter", "word"]))
 CHOICE = ModelRequest(
     Prompt("", (), "- refund\n- late parcel"), "choice", labels=("refund", "late parcel"), by_word=True
 )
@@ -103,3 +104,42 @@ def test_a_file_is_loaded_with_the_context_of_its_profile(tmp_path: Path):
     file.write_bytes(b"GGUF" + bytes(2000))
     model = connect(f"local:{file}", Profiles({"local:tiny@*": {"context": 512}}))
     assert isinstance(model, LocalModel) and model.context == 512
+
+
+def test_the_id_of_a_model_is_known_before_it_is_connected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "tiny.gguf"
+    file.write_bytes(b"GGUF" + bytes(2000))
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    for name in ("SOPWITH_BASE_URL", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    specs = [
+        f"local:{file}",
+        "openai:m",
+        "openai:m@n@http://u:p@h:1/v1",
+        "anthropic:m",
+        "anthropic:m@http://h:2",
+    ]
+    for _ in range(2):
+        assert [id_of(spec) for spec in specs] == [connect(spec).id for spec in specs]
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://here:3/v1")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://there:4")
+    assert id_of("openai:m") == "openai:m@here:3" and id_of("anthropic:m") == "anthropic:m@there:4"
+    monkeypatch.setenv("SOPWITH_MODEL_DIR", str(tmp_path))
+    assert id_of("local") == id_of("local:qwen2.5-coder-0.5b") == QWEN
+    with pytest.raises(UserError, match="does not name a model"):
+        id_of("gpt")
+
+
+def test_the_whole_id_counts_before_a_pattern_and_of_patterns_the_first():
+    own = Profiles({"m:*": {"flat": True, "context": 1}, "m:one": {"context": 2}, "m:o*": {"context": 3}})
+    assert (own.of("m:one").context, own.of("m:one").flat) == (2, False)
+    assert own.of("m:other").context == 1
+
+
+@given(st.tuples(SHAPES, SHAPES))
+def test_two_shapes_have_one_mark_only_where_they_are_one(pair: tuple[Shape, Shape]):
+    one, other = pair
+    assert (one.mark == other.mark) is (one == other)

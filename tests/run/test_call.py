@@ -446,6 +446,15 @@ async def test_items_whose_children_ask_leave_the_run_waiting_until_all_are_answ
     assert sorted(family.till.paid) == [1.0, 2.0, 3.0]
 
 
+async def test_items_whose_children_wait_take_places_of_those_that_may_be_called_at_once() -> None:
+    family = Family(steps=ASKS, start="sure")
+    await many(family, 2)
+    first = await family.children()
+    assert len(first) == 2
+    await family.engine().resume(first[0], answer=True)
+    assert len(await family.children()) == 3  # one came back, so that one more may be called
+
+
 async def test_one_approval_covers_the_calls_of_all_items() -> None:
     family = Family()
     run = await many(family, 3, "    approval: manager")

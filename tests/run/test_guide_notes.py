@@ -205,3 +205,21 @@ async def test_a_question_offers_what_the_run_has_found_and_expires(grip: str) -
             await made.resume("r1", answer="zzz")
         run = await made.resume("r1", answer="y")
     assert run.output == {"v": "y"}
+
+
+@pytest.mark.parametrize("narrow", ["[]", "[a.list]"])
+async def test_a_step_with_a_list_of_tools_can_be_left_for_the_step_behind_it(narrow: str) -> None:
+    text = (
+        f"{HEAD}{TOOLS}start: a\nsteps:\n"
+        f"  a: {{grip: guide, name: A, do: d, tool: a.one, tools: {narrow}, next: b}}\n"
+        "  b: {grip: guide, name: B, do: d, tool: a.two, next: e}\n"
+        "  e: {name: E, end: complete, result: {}}\n"
+    )
+    model = ScriptedModel([ONE, TWO, OUT])
+    async with Engine(text, tools=[one, two, other, listed], model=model) as engine:
+        run = await engine.run("x")
+    assert (run.status, run.path) == ("completed", ("a", "b", "e"))
+    own = {"a__list"} if narrow != "[]" else set[str]()
+    assert set(model.requests[0].legal) == {"a__one", "a__two", "finish"} | own
+    assert "b__one" in model.requests[2].legal  # a step that says nothing may use what the procedure permits
+    assert not [e for e in run.events if isinstance(e.body, DeviationNoted)]

@@ -46,6 +46,59 @@ def asking(log: Any, policy: str, *, act: Callable[[], Any] = dict) -> Engine:
     return Engine(ASKS, tools=[pay, send], log=log, policy=Policy.read(policy))
 
 
+ROUND = """
+schema: sopwith/procedure/1
+id: round
+output: {type: object}
+tools: [bank.pay, bank.send]
+start: %s
+steps:
+  pay: {GRIP name: Pay, tool: bank.pay, with: {amount: 5.0}, as: paid, next: %s}
+  more: {name: More, tool: bank.send, as: sent, next: [{to: out, when: "sent == 'sent'"}, {otherwise: %s}]}
+  out: {end: escalate}
+"""
+
+
+@pytest.mark.parametrize(
+    ("grip", "behind", "back", "replies", "suggested"),
+    [
+        ("", "more", "out", [], "more"),  # of two writes the one behind which none is left
+        ("", "more", "pay", [], None),  # in a loop every step has one ahead
+        ("grip: guide,", "out", "out", ["PAY", "OUT"], "out"),
+        ("grip: guide,", "more", "out", ["PAY", "OUT"], "more"),
+    ],
+)
+async def test_where_a_run_can_be_handed_back_is_never_said_of_a_step_that_is_refused(
+    grip: str, behind: str, back: str, replies: list[str], suggested: str | None
+) -> None:
+    @tool(name="bank.pay", effect="write")
+    def pay(amount: float) -> dict[str, str]:
+        return {}
+
+    @tool(name="bank.send", effect="write")
+    def send() -> str:
+        return "sent"
+
+    said = {
+        "PAY": '{"name": "bank__pay", "arguments": {"amount": 5.0}}',
+        "OUT": '{"name": "finish", "arguments": {"outcome": "complete"}}',
+    }
+    text = ROUND.replace("GRIP", grip) % ("pay", behind, back)
+    text = text if behind == "more" else "\n".join(line for line in text.split("\n") if "  more:" not in line)
+    model = ScriptedModel([said[reply] for reply in replies])
+    engine = Engine(text, [pay, send], model, policy=Policy.read(FREELY))
+    assert (await engine.run("go", run_id="r1")).status == "escalated"
+    with pytest.raises(UserError, match="would be made again") as caught:
+        await engine.take_over("r1", by="ann", to="pay")
+    hint = caught.value.hint
+    assert hint is not None
+    if suggested is None:
+        assert "hand it back" not in hint.en and "--again" in hint.zh
+    else:
+        assert f"hand it back at '{suggested}'" in hint.en and f"“{suggested}”" in hint.zh
+        assert (await engine.take_over("r1", by="ann", to=suggested)).status == "escalated"
+
+
 FREELY = "allow_writes: [bank.*]\n"
 WITH_LEAVE = "rules:\n  - {id: leave, verdict: ask, tool: bank.send}\nallow_writes: bank.pay\n"
 

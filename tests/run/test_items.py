@@ -100,6 +100,20 @@ async def test_the_first_item_that_fails_ends_the_step_when_the_others_are_back(
     assert error is not None and error.item == 1 and error.step == "notify"
 
 
+async def test_of_several_items_that_fail_the_first_of_the_list_is_the_error_of_the_step() -> None:
+    office = Office()
+    office.fails |= {"bo": "not_found", "cy": "gone"}
+    office.gate = asyncio.Event()
+    running = asyncio.create_task(office.run(notify(", at_once: 3")))
+    async with asyncio.timeout(30):
+        await office.arrive(3)
+    office.gate.set()
+    run = await running
+    assert errors(run) == {"notify[1]": "not_found", "notify[2]": "gone", "notify": "not_found"}
+    assert run.outcome is not None and run.outcome.packet is not None
+    assert run.outcome.packet.error is not None and run.outcome.packet.error.item == 1
+
+
 async def test_the_error_of_an_item_can_be_branched_on() -> None:
     office = Office()
     office.fails["cy"] = "busy"

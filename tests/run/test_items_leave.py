@@ -9,7 +9,9 @@ from tests.run.office import PEOPLE, Office, errors, notify, of_items
 
 from sopwith import MemoryLog, Policy, Rule, UserError
 from sopwith.ir.event import HumanAsked
+from sopwith.run.decide_items import is_covered
 from sopwith.run.run import Run
+from sopwith.run.state import Cursor
 from sopwith.run.waiting import waiting
 
 HEAD = {"roles": ["head"]}
@@ -135,3 +137,15 @@ async def test_an_approval_of_a_list_expires() -> None:
     assert asked(run)[-1].items == (0, 1, 2, 3, 4)
     run = await engine.approve("r1", by="hana")
     assert run.status == "completed" and of_items(run.events, "items.ended") == ["notify"]
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_leave_is_for_the_very_call_that_was_asked_about(approved: bool) -> None:
+    whole = Cursor("notify", 1, 0, approved=approved, covers={0: "one", 2: "three"})
+    item = Cursor("notify", 1, 0, item=0, judged="one")
+    assert is_covered(whole, item)
+    assert not is_covered(whole, item.changed(judged="two"))
+    assert not is_covered(whole, item.changed(judged=None))
+    assert not is_covered(whole, item.changed(item=1, judged=None))
+    assert not is_covered(whole, item.changed(item=2))
+    assert not is_covered(whole.changed(approved=None), item)

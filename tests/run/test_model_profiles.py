@@ -142,3 +142,28 @@ async def test_a_run_that_goes_on_with_another_shape_says_so():
     resumed = next(event.body for event in run.events if isinstance(event.body, RunResumed))
     assert resumed.prompts is not None and run.status == "completed"
     assert "Step 2. ask: Go on?" in later.requests[0].prompt.prefix
+
+
+async def test_a_choice_of_a_way_is_shown_in_the_shape_of_the_model_that_makes_it():
+    text = IO.replace("start: sort\n", "grip: bounded\nstart: sort\n")
+    picked = '{"name": "go_reply", "arguments": {}}'
+    text = text.replace("      - otherwise: reply\n", "      - otherwise: end\n") + "  end: {end: escalate}\n"
+
+    def reply(request: ModelRequest) -> ModelReply:
+        if "go_reply" in request.legal:
+            return ModelReply(picked, model="scripted:m")
+        return ModelReply("B" if request.form == "choice" else '{"words": "x"}', model="scripted:m")
+
+    shown: list[str] = []
+    for fields in ({"io_words": False}, {"flat": True}, {"choice": "word"}):
+        asked, judge = ScriptedModel(reply, id="scripted:m"), model("j")
+        profiles = Profiles({"scripted:m": fields})
+        async with Engine(text, model=asked, models={"judge": judge}, profiles=profiles) as engine:
+            await engine.run("x")
+        (choice,) = [request for request in asked.requests if "go_reply" in request.legal]
+        assert "Do one of these next:" in choice.prompt.tail and not choice.by_word
+        shown.append(choice.prompt.prefix)
+    hidden, flat, by_word = shown
+    assert "own words" not in hidden and "Copy the words" in hidden
+    assert "Step 2. words: Copy the words that say it Input: the customer's own words." in flat
+    assert "own words" in by_word and len({hidden, flat, by_word}) == 3

@@ -106,6 +106,62 @@ async def test_a_name_that_nobody_connected_is_told_with_its_place(tmp_path: Pat
     assert "big;" in caught.value.hint.en and "--model bigg=SPEC" in caught.value.hint.zh
 
 
-async def test_without_any_model_the_step_says_so():
-    with pytest.raises(UserError, match="none is connected"):
-        await Engine(procedure()).run("x")
+CALLER = """\
+schema: sopwith/procedure/1
+id: caller
+start: hand
+steps:
+  hand: {call: {procedure: ticket}, as: done, next: out}
+  out: {end: complete}
+"""
+
+
+@pytest.mark.parametrize(
+    ("texts", "connected", "step", "role"),
+    [
+        ([procedure()], (), "sort", "judge"),
+        ([procedure()], ("judge", "answer"), "words", "execute"),
+        ([procedure()], ("execute", "answer"), "sort", "judge"),
+        ([procedure()], ("execute", "judge"), "reply", "answer"),
+        ([procedure("answer")], ("execute", "judge"), "words", "answer"),
+        ([procedure("guide")], ("execute", "judge", "answer"), "words", "guide"),
+        (
+            [procedure().replace("from: run.request", "description: what they wrote")],
+            ("judge",),
+            "",
+            "execute",
+        ),
+        ([CALLER, procedure()], ("execute", "judge"), "reply", "answer"),
+    ],
+)
+async def test_a_role_that_nobody_has_is_told_before_the_run_starts(
+    tmp_path: Path, texts: list[str], connected: tuple[str, ...], step: str, role: str
+) -> None:
+    files = [tmp_path / f"{i}.yaml" for i, _ in enumerate(texts)]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text, encoding="utf-8")
+    async with Engine(files, models={name: scripted(name) for name in connected}) as engine:
+        with pytest.raises(UserError) as caught:
+            await engine.run("x", procedure="ticket" if len(texts) == 1 else "caller")
+        assert list(await engine.log.runs()) == []
+    told, hint = caught.value.message, caught.value.hint
+    assert hint is not None
+    place = f"steps.{step}: " if step else "inputs: "
+    assert f"{place}this step needs a model for '{role}'" in told.en and f"“{role}”" in told.zh
+    assert not step or told.en.startswith(f"{files[-1]}:")
+    assert f"[models] {role} = …" in hint.en and f"--model {role}=SPEC" in hint.zh
+
+
+@pytest.mark.parametrize("grip", ["guide", "free", "bounded"])
+async def test_a_role_is_held_at_every_grip(grip: str) -> None:
+    async with Engine(
+        procedure(), models={"judge": scripted("judge"), "answer": scripted("answer")}
+    ) as engine:
+        with pytest.raises(UserError, match="needs a model for 'execute'"):
+            await engine.run("x", grip=grip)
+        assert list(await engine.log.runs()) == []
+
+
+async def test_a_procedure_that_asks_nobody_needs_no_model():
+    text = CALLER.replace("call: {procedure: ticket}, as: done, ", "")
+    assert (await Engine(text).run("x")).status == "completed"

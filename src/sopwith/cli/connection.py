@@ -39,8 +39,8 @@ from sopwith.log.scan import Scan
 from sopwith.log.signing_key import SigningKey
 from sopwith.log.sqlite import SqliteLog
 from sopwith.models.port import Model
-from sopwith.run.asking import judges_of, purpose_of
 from sopwith.run.engine import Engine
+from sopwith.run.roles import asks_for_inputs, roles_of
 from sopwith.run.stored_run import pinned_book
 from sopwith.tools.catalogue import Catalogue
 from sopwith.tools.function import FunctionSource
@@ -329,10 +329,8 @@ def _allowed(project: Project, specs: dict[str, ToolSpec]) -> None:
 
 def needs_model(machine: Machine, given: Collection[str]) -> bool:
     """Whether any step of a machine, or the extraction of the inputs that are not `given`, may ask a model."""
-    inputs = machine.procedure.inputs
-    asked = any(item.from_ is None and name not in given for name, item in inputs.items())
-    return asked or any(
-        purpose_of(node.working) is not None or judges_of(node) for node in machine.nodes.values()
+    return asks_for_inputs(machine, given) or any(
+        role for node in machine.nodes.values() for role in roles_of(node)
     )
 
 

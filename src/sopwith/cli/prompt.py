@@ -8,6 +8,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from sopwith.cli.project import LOCAL
+from sopwith.cli.script import model_id
+from sopwith.cli.settings import Settings
 from sopwith.errors import ExpressionError
 from sopwith.ir.event import Principal, Purpose
 from sopwith.ir.procedure import Grip
@@ -25,7 +28,7 @@ from sopwith.run.asking import (
     purpose_of,
     request_of,
 )
-from sopwith.run.book import Book
+from sopwith.run.book import Book, Shapes
 from sopwith.run.decide_guided import ways_out
 from sopwith.run.options import options_of, options_request
 from sopwith.run.preview import as_text
@@ -50,6 +53,13 @@ def prompts(book: Book, step: str, given: Mapping[str, Json]) -> list[tuple[Purp
     if step == INPUTS:
         return list(_inputs(book, given))
     return list(_of_node(book, book.machine.nodes[step], given))
+
+
+def shapes_of(settings: Settings) -> Shapes:
+    """How the models that a run would have are shown a procedure; none of them is connected."""
+    default = model_id(settings.model or LOCAL)
+    named = {name: model_id(spec) for name, spec in settings.models.items()}
+    return lambda name, role: settings.profiles.of(named.get(name or role, default)).shape
 
 
 def _inputs(book: Book, given: Mapping[str, Json]) -> Iterator[tuple[Purpose, ModelRequest]]:
@@ -182,7 +192,7 @@ def as_text_blocks(purpose: Purpose, request: ModelRequest) -> str:
     for turn in prompt.turns:
         parts += [("user (example)", turn.user), ("assistant (example)", turn.assistant)]
     parts.append(("user", prompt.tail))
-    legal = ", ".join(request.legal) if request.form != "text" else "text"
+    legal = " | ".join(request.labels) if request.by_word else ", ".join(request.legal)
     head = f"=== {purpose}: {request.form}, {legal}" if request.form != "text" else f"=== {purpose}: text"
     constraint = json.dumps(request.constraint, ensure_ascii=False) if request.constraint else ""
     tail = [f"--- constraint\n{constraint}"] if constraint else []
@@ -197,6 +207,7 @@ def as_json(purpose: Purpose, request: ModelRequest) -> dict[str, Any]:
         "form": request.form,
         "legal": list(request.legal),
         "labels": list(request.labels),
+        "by_word": request.by_word,
         "constraint": request.constraint,
         "max_tokens": request.max_tokens,
         "system": prompt.prefix,

@@ -10,7 +10,7 @@ from sopwith.cli.json_text import read_json
 from sopwith.errors import Text
 from sopwith.ir.usage import Usage
 from sopwith.lang.text_file import read_text_file
-from sopwith.models.connect import connect
+from sopwith.models.connect import connect, id_of
 from sopwith.models.port import Model, ModelReply
 from sopwith.models.profile import Profiles
 from sopwith.models.scripted import ScriptedModel
@@ -34,6 +34,15 @@ def model_of(spec: str, profiles: Profiles | None = None) -> Model:
     lines = read_text_file(file, hint=_HINT).splitlines()
     return ScriptedModel(
         [_reply(file, i, line) for i, line in enumerate(lines, 1) if line.strip()], id=f"scripted:{file.name}"
+    )
+
+
+def model_id(spec: str) -> str:
+    """The id of the model that `spec` names, which is not connected. Raises as `id_of` does."""
+    return (
+        id_of(spec)
+        if not spec.startswith(SCRIPTED)
+        else f"{SCRIPTED}{Path(spec.removeprefix(SCRIPTED)).name}"
     )
 
 

@@ -14,10 +14,10 @@ from sopwith.cli.columns import cut, table
 from sopwith.cli.connection import refuse_broken
 from sopwith.cli.draw import draw
 from sopwith.cli.exit_code import ExitCode
-from sopwith.cli.options import AsJson, Data, HeldGrip, Lang, Mcp, Tools, new_verb
+from sopwith.cli.options import AsJson, Data, HeldGrip, Lang, Mcp, ModelSpec, Tools, new_verb
 from sopwith.cli.pairs import read_pairs
 from sopwith.cli.project import Options, find_project
-from sopwith.cli.prompt import INPUTS, as_json, as_text_blocks, prompts
+from sopwith.cli.prompt import INPUTS, as_json, as_text_blocks, prompts, shapes_of
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.cli.toolbox import open_tools
 from sopwith.cli.version import RUN, open_version
@@ -31,6 +31,7 @@ from sopwith.lang.read import read
 from sopwith.lang.routine_text import write_routine
 from sopwith.lang.yaml import write_yaml
 from sopwith.run.book import Book, language_of
+from sopwith.run.given import held_grip
 from sopwith.run.prompt_file import NAMES, prompt_file
 
 verb = new_verb()
@@ -89,6 +90,7 @@ def show(
     output: OutputFile = None,
     force: Force = False,
     run: OfRun = None,
+    model: ModelSpec = None,
     tools: Tools = None,
     mcp: Mcp = None,
     data: Data = None,
@@ -102,7 +104,7 @@ def show(
     shown = terminal(context)
     if all_prompts:
         return _prompt_files(shown)
-    options = Options(data=data, tools=tools or None, mcp=mcp)
+    options = Options(model, data=data, tools=tools or None, mcp=mcp)
     if run is not None or text or svg:
         name = _version(file, run)
         version = asyncio.run(open_version(shown, name, options))
@@ -118,8 +120,7 @@ def show(
         values = read_pairs(given or ())
         if request is not None:
             values["request"] = request
-        held = Grip(grip) if grip else None
-        return asyncio.run(_prompt(shown, file, options, prompt, values, held))
+        return asyncio.run(_prompt(shown, file, options, prompt, values, held_grip(grip)))
     spellings = {"mermaid": mermaid, "yaml": yaml, "routine": routine}
     spelling = next((name for name, wanted in spellings.items() if wanted), None)
     if spelling is not None:
@@ -223,6 +224,7 @@ async def _prompt(
         refuse_broken(document, specs)
         machine = compile_procedure(document.procedure, specs, grip)
     book = Book(machine)
+    book.shape = shapes_of(project.settings)
     if step != INPUTS and step not in machine.nodes:
         raise _unknown_step(step, machine.nodes)
     found = prompts(book, step, given)

@@ -39,6 +39,10 @@ class Document:
         """The place of the `model` of a step, or with "" of the procedure."""
         return self.place("steps", step, "model") if step else self.place("model")
 
+    def place_of_step(self, step: str) -> Place:
+        """The place of a step."""
+        return self.place("steps", step)
+
 
 def nearest(places: Mapping[Path, Place], path: Path, file: str) -> Place:
     """The place of `path` or of its nearest parent; the head of the file where none is known."""

@@ -6,12 +6,12 @@ import asyncio
 import json
 import os
 from typing import Any, Literal, cast
-from urllib.parse import urlsplit
 
 from sopwith.errors import ModelError, Text, UserError
 from sopwith.ir.cut import cut
 from sopwith.ir.usage import Usage
 from sopwith.models.anthropic_request import Way, Ways
+from sopwith.models.endpoint import endpoint_id
 from sopwith.models.failure import context_exceeded, model_error, package_missing, remedy
 from sopwith.models.port import ModelReply, ModelRequest
 from sopwith.models.redirect import bound_client
@@ -20,6 +20,7 @@ from sopwith.models.tool_block import unwrapped
 Finish = Literal["stop", "length", "tool_calls", "other"]
 
 KEY = "ANTHROPIC_API_KEY"
+URL = "ANTHROPIC_BASE_URL"
 _FINISHES: dict[str, Finish] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -41,7 +42,7 @@ class AnthropicModel:
         self, model: str, *, base_url: str | None = None, api_key: str | None = None, retries: int = 2
     ) -> None:
         key = api_key or os.environ.get(KEY)
-        self.base_url = base_url or os.environ.get("ANTHROPIC_BASE_URL") or None
+        self.base_url = base_url or os.environ.get(URL) or None
         if not key and self.base_url is None:
             raise UserError(
                 Text("Anthropic's endpoint needs a key", "Anthropic 的接口需要密钥"),
@@ -53,8 +54,7 @@ class AnthropicModel:
         self._ways = Ways()
         self._client: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        where = "" if self.base_url is None else f"@{urlsplit(self.base_url).netloc.rpartition('@')[2]}"
-        self._id = f"anthropic:{model}{where}"
+        self._id = endpoint_id("anthropic", model, self.base_url)
 
     @property
     def id(self) -> str:

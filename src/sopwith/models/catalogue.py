@@ -29,6 +29,11 @@ class KnownModel:
     packages: tuple[str, ...]
     about: Text
 
+    @property
+    def id(self) -> str:
+        """The id of the model, wherever its file is."""
+        return f"local:{Path(self.file).stem}@{self.sha256[:8]}"
+
 
 KNOWN: dict[str, KnownModel] = {
     model.name: model

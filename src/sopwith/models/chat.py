@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from sopwith.errors import Text, UserError
 from sopwith.models.port import Action, ModelRequest, Prompt
 
 WORD_TOKENS = 128
 """Tokens of the words of a label, at most."""
+
+_AROUND = " \"'`“”‘’「」.。,，;；!！"
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -38,6 +42,22 @@ def legal_actions(request: ModelRequest) -> tuple[Action, ...]:
             Text(f"no action is given for the legal names: {names}", f"合法名称没有对应的动作：{names}")
         )
     return tuple(by_name[name] for name in request.legal)
+
+
+def worded(labels: tuple[str, ...], text: str) -> int | None:
+    """Which label `text` is word for word; else the only one that it is but for capitals, blanks and quotes."""
+    for spelled in (str.strip, plain):
+        said = spelled(text)
+        found = [i for i, label in enumerate(labels) if said and spelled(label) == said]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def plain(words: str) -> str:
+    """`words` as a model may write them: in lower case, without the quotes and the full stop around them."""
+    folded = " ".join(unicodedata.normalize("NFKC", words).casefold().split())
+    return folded.strip(_AROUND) or folded
 
 
 def letters(request: ModelRequest) -> str:

@@ -6,14 +6,16 @@ import os
 import re
 
 from sopwith.errors import Text, UserError
-from sopwith.models.anthropic import AnthropicModel
-from sopwith.models.catalogue import DEFAULT, find
-from sopwith.models.local import LocalModel
+from sopwith.models.anthropic import URL, AnthropicModel
+from sopwith.models.catalogue import DEFAULT, KNOWN, find
+from sopwith.models.endpoint import endpoint_id
+from sopwith.models.local import LocalModel, local_id
 from sopwith.models.openai_compatible import OpenAIModel
 from sopwith.models.port import Model
 from sopwith.models.profile import Profiles
 
 _AT_URL = re.compile(r"(.+?)@(https?://.+)")  # a model's own name may hold an @
+_URLS = {"openai": ("SOPWITH_BASE_URL", "OPENAI_BASE_URL"), "anthropic": (URL,)}
 FORMS = (
     "local, local:NAME, local:PATH.gguf, openai:MODEL, openai:MODEL@URL, anthropic:MODEL, anthropic:MODEL@URL"
 )
@@ -33,23 +35,39 @@ def connect(spec: str, profiles: Profiles | None = None) -> Model:
     Raises `UserError` for anything else, `ModelFileError` when a local file is not there.
     """
     known = Profiles() if profiles is None else profiles
-    kind, _, rest = spec.strip().partition(":")
+    kind, name, url = _parts(spec)
     if kind == "local":
-        model = LocalModel(find(rest.strip() or DEFAULT))
+        model = LocalModel(find(name))
         context = known.of(model.id).context
         return model if context is None else LocalModel(model.path, context=context)
-    if kind in ("openai", "anthropic") and rest.strip():
-        there = _AT_URL.fullmatch(rest.strip())
-        name, url = (rest.strip(), None) if there is None else (there[1], there[2])
-        if kind == "anthropic":
-            return AnthropicModel(name, base_url=url)
-        url = url or _environment("SOPWITH_BASE_URL", "OPENAI_BASE_URL")
-        profile = known.of(OpenAIModel(name, base_url=url).id)
-        return OpenAIModel(name, base_url=url, mode=profile.mode, without=profile.without)
-    raise UserError(
-        Text(f"{spec!r} does not name a model", f"{spec!r} 不是有效的模型写法"),
-        Text(f"the forms are {FORMS}", f"可用写法：{FORMS}"),
-    )
+    if kind == "anthropic":
+        return AnthropicModel(name, base_url=url)
+    profile = known.of(endpoint_id(kind, name, url))
+    return OpenAIModel(name, base_url=url, mode=profile.mode, without=profile.without)
+
+
+def id_of(spec: str) -> str:
+    """The id of the model that `spec` names, which is not connected: no key is needed, and of a local model that is
+    known by name no file. Raises as `connect` does."""
+    kind, name, url = _parts(spec)
+    if kind != "local":
+        return endpoint_id(kind, name, url)
+    return local_id(find(name)) if name not in KNOWN else KNOWN[name].id
+
+
+def _parts(spec: str) -> tuple[str, str, str | None]:
+    """The kind, the name and the URL that `spec` and the environment give. Raises `UserError` for what is no model."""
+    kind, _, rest = spec.strip().partition(":")
+    rest = rest.strip()
+    if kind == "local":
+        return kind, rest or DEFAULT, None
+    if kind not in _URLS or not rest:
+        raise UserError(
+            Text(f"{spec!r} does not name a model", f"{spec!r} 不是有效的模型写法"),
+            Text(f"the forms are {FORMS}", f"可用写法：{FORMS}"),
+        )
+    there = _AT_URL.fullmatch(rest)
+    return (kind, rest, _environment(*_URLS[kind])) if there is None else (kind, there[1], there[2])
 
 
 def _environment(*names: str) -> str | None:

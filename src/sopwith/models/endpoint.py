@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 
 from sopwith.ir.value import Json
 from sopwith.models.chat import WORD_TOKENS, legal_actions, letters, messages
@@ -131,6 +132,12 @@ def _ask_by_tool(request: ModelRequest, body: dict[str, Any]) -> frozenset[str]:
     else:
         body["tool_choice"] = "required"
     return frozenset(wrapped)
+
+
+def endpoint_id(kind: str, model: str, base_url: str | None) -> str:
+    """The id of a model by its name at an endpoint: with its host, where that is not the provider's own."""
+    where = "" if base_url is None else f"@{urlsplit(base_url).netloc.rpartition('@')[2]}"
+    return f"{kind}:{model}{where}"
 
 
 def _choice_schema(options: tuple[str, ...]) -> dict[str, Json]:

@@ -36,7 +36,7 @@ class LocalModel:
     ) -> None:
         self.path = Path(path).expanduser()
         check_model_file(self.path)
-        self._id = f"local:{self.path.stem}@{fingerprint(self.path)}"
+        self._id = local_id(self.path)
         file = LlamaFile(self.path.absolute(), self._id, context, threads or physical_cores(), slots)
         self.context = context
         self._home: ModelProcess | ModelThread = ModelProcess(file) if process else ModelThread(file)
@@ -66,6 +66,11 @@ class LocalModel:
         """Unload the model. May be called twice."""
         self._closed = True
         await self._home.close()
+
+
+def local_id(path: Path) -> str:
+    """The id of the model in a file."""
+    return f"local:{path.stem}@{fingerprint(path)}"
 
 
 def physical_cores() -> int:

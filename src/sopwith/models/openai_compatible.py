@@ -6,10 +6,9 @@ import asyncio
 import os
 from collections.abc import Iterable
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from sopwith.errors import ModelError, Text, UserError
-from sopwith.models.endpoint import Endpoint, Way
+from sopwith.models.endpoint import Endpoint, Way, endpoint_id
 from sopwith.models.failure import model_error, package_missing, remedy, what_it_said
 from sopwith.models.openai_reply import read_completion
 from sopwith.models.port import ModelReply, ModelRequest
@@ -61,8 +60,7 @@ class OpenAIModel:
         self._endpoint = Endpoint(mode, official=base_url is None, without=without)
         self._client: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        where = "" if base_url is None else f"@{urlsplit(base_url).netloc.rpartition('@')[2]}"
-        self._id = f"openai:{model}{where}"
+        self._id = endpoint_id("openai", model, base_url)
 
     @property
     def id(self) -> str:

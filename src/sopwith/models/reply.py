@@ -21,7 +21,7 @@ from sopwith.ir.cut import cut
 from sopwith.ir.schema import together, validator
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json, storable
-from sopwith.models.chat import LETTERS
+from sopwith.models.chat import LETTERS, plain, worded
 from sopwith.models.port import Action, ModelReply, ModelRequest
 
 _FENCE = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)```", re.DOTALL)
@@ -101,10 +101,10 @@ def _read_text(reply: ModelReply, repairs: list[str]) -> Reading:
 def _read_choice(request: ModelRequest, reply: ModelReply, repairs: list[str]) -> Reading:
     text = reply.text.strip()
     letters = LETTERS[: len(request.labels)]
-    spoken = _spoken(request.labels, text) if request.by_word else None
-    if spoken is None and (text not in letters or len(text) != 1):
+    index = _spoken(request.labels, text) if request.by_word else _label(request.labels, text)
+    worded_out = request.by_word and text in map(str.strip, request.labels)
+    if not worded_out and (text not in letters or len(text) != 1):
         repairs.append("label")
-    index = _label(request.labels, text) if spoken is None else spoken
     if index is None:
         raise _no_choice(request, text)
     confidence = reply.confidence
@@ -131,9 +131,11 @@ def _no_choice(request: ModelRequest, text: str) -> Refused:
 
 
 def _spoken(labels: tuple[str, ...], text: str) -> int | None:
-    """The one label that `text` is, word for word."""
-    exact = [i for i, label in enumerate(labels) if label.strip() == text]
-    return exact[0] if len(exact) == 1 else None
+    """The label whose words `text` is. A letter stands for one too where no label is a letter itself."""
+    index = worded(labels, text)
+    if index is None and len(text) == 1 and not any(len(plain(label)) == 1 for label in labels):
+        return LETTERS[: len(labels)].find(text) if text in LETTERS[: len(labels)] else None
+    return index
 
 
 def _label(labels: tuple[str, ...], text: str) -> int | None:
@@ -150,7 +152,8 @@ def _label(labels: tuple[str, ...], text: str) -> int | None:
         rest = (match[2] or "").strip()
         if index < len(labels) and rest in ("", labels[index].strip()):
             return index
-    return _spoken(labels, text)
+    exact = [i for i, label in enumerate(labels) if label.strip() == text]
+    return exact[0] if len(exact) == 1 else None
 
 
 def _read_action(

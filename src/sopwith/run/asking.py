@@ -65,9 +65,8 @@ def _fixed_form(book: Book, node: Node, purpose: Purpose, state: State, values: 
 def _returns_form(book: Book, node: Node, state: State, values: Values) -> Form:
     choice = returns_choice(book, node, state, values)
     if choice is not None:
-        return Form(
-            "returns", labels=choice, legal=tuple(LETTERS[: len(choice.words)]), by_word=book.by_word(node)
-        )
+        legal = tuple(LETTERS[: len(choice.words)])
+        return Form("returns", labels=choice, legal=legal, by_word=book.by_word(node))
     name = book.block.name(node)
     shown_schema = resolved_schema(book, node, state, values.whole)
     true_schema = resolved_schema(book, node, state, values.true) if node.dynamic_enums else shown_schema
@@ -75,15 +74,10 @@ def _returns_form(book: Book, node: Node, state: State, values: Values) -> Form:
 
 
 def judge_form(book: Book, node: Node, group: tuple[CompiledEdge, ...]) -> Form:
-    """The form of a choice among the `judge` edges of a step."""
+    """The form of a choice among the `judge` edges of `node`."""
     choice = book.judge_choice(group)
-    return Form(
-        "judge",
-        labels=choice,
-        legal=tuple(LETTERS[: len(choice.words)]),
-        group=group,
-        by_word=book.by_word(node),
-    )
+    legal = tuple(LETTERS[: len(choice.words)])
+    return Form("judge", labels=choice, legal=legal, group=group, by_word=book.by_word(node))
 
 
 def readable(node: Node) -> dict[str, Json]:

@@ -160,8 +160,13 @@ class Block:
 
     def open_tools(self, node: Node) -> tuple[str, ...]:
         """The tools that may be called in a transcript at `node`: its own list, also an empty one, or what the
-        procedure permits."""
-        return self._machine.procedure.permitted_tools() if node.step.tools is None else node.step.tools
+        procedure permits. In a region those of its steps may be called at each of them: a step is gone to by its
+        call."""
+        if node.step.tools is None:
+            return self._machine.procedure.permitted_tools()
+        region = self._machine.regions.get(node.step.id)
+        inside = () if region is None else (self._machine.nodes[step].tool for step in region.steps)
+        return tuple(dict.fromkeys((*node.step.tools, *(tool.name for tool in inside if tool is not None))))
 
     def finish(self, node: Node) -> Action:
         """The action that ends the transcript at `node`: with a result, or by giving the case to a person."""

@@ -19,7 +19,7 @@ ROLES = ("execute", "judge", "answer", "guide")
 _ROLE_OF: Mapping[Purpose, str] = MappingProxyType({"judge": "judge", "answer": "answer"})
 
 Where = Callable[[str], Place]
-"""The place of a step's `model`, or with "" of the procedure's own."""
+"""The place of a step or of its `model`, or with "" of the procedure's own."""
 
 
 def role_of(purpose: Purpose, *, choice: bool) -> str:
@@ -78,12 +78,25 @@ class ConnectedModels:
 
         Raises `UserError` where none is connected.
         """
-        self.hold(name)
-        model = self.named.get(name or role, self.default)
+        return self.hold_role(name, role)
+
+    def hold_role(self, name: str | None, role: str, where: str = "") -> Model:
+        """The same; an error begins with the place `where`."""
+        self.hold(name, where)
+        wanted = name or role
+        model = self.named.get(wanted, self.default)
         if model is None:
             raise UserError(
-                Text("this step needs a model, and none is connected", "该步骤需要模型，但没有连接模型"),
-                Text('pass `model="local"` or another', '请传入 model="local" 或其他模型'),
+                Text(
+                    f"{where}this step needs a model for '{wanted}', and none is connected",
+                    f"{where}该步骤需要担任“{wanted}”的模型，但没有连接模型",
+                ),
+                Text(
+                    f"connect one: `[models] {wanted} = …`, or `model = …` for all, in sopwith.toml; "
+                    f'--model {wanted}=SPEC; or `models={{"{wanted}": …}}` or `model="local"` in Python',
+                    f"连接方式：sopwith.toml 中写 `[models] {wanted} = …`，或以 `model = …` 供所有角色使用；"
+                    f'--model {wanted}=SPEC；或 Python 中的 models={{"{wanted}": …}}、model="local"',
+                ),
             )
         return model
 

@@ -14,7 +14,6 @@ from sopwith.expr.template import Template
 from sopwith.ir.event import DeviationNoted, Phase
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import ErrorData
-from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge, Node
 from sopwith.lang.region import Region
 from sopwith.models.port import ModelReply
@@ -23,7 +22,8 @@ from sopwith.run.advice import advise
 from sopwith.run.asking import asked_schema, form_of, request_of, resolved_schema
 from sopwith.run.book import Book
 from sopwith.run.condition import is_true
-from sopwith.run.decide_step import TOO_LONG, TOO_OFTEN, call_of_model, in_time, terms_of_ask
+from sopwith.run.decide_open import call_at_hand, chosen_call, handed_over, result_of, too_long, wrong_result
+from sopwith.run.decide_step import TOO_OFTEN, in_time, terms_of_ask
 from sopwith.run.decision import (
     AskModel,
     AskPerson,
@@ -39,7 +39,6 @@ from sopwith.run.decision import (
     StoreValue,
     TakeEdge,
 )
-from sopwith.run.lifecycle import FREE_EXCHANGES
 from sopwith.run.position import Found, find, is_done, left_out, open_ways
 from sopwith.run.reading import value_read
 from sopwith.run.references import References, read_action
@@ -49,7 +48,6 @@ from sopwith.run.state import Cursor, State
 from sopwith.run.state_change import as_said
 from sopwith.run.step_error import step_error
 from sopwith.run.values import Values, scope
-from sopwith.tools.names import alias
 
 RESULT = "finish.result"
 """The name of what a model finishes a run with in a region; no expression can read it."""
@@ -100,13 +98,14 @@ def _next(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
         return EnterPhase(Phase.VERIFY)
     if cursor.answer is not None:
         return StoreValue(node.writes or node.step.id, cursor.answer[0], "human")
-    called = cursor.tool is not None and not cursor.done and cursor.reply is None
-    if called and (cursor.error is None or cursor.unknown):
-        return call_of_model(book, node, state, cursor, values)
+    called = call_at_hand(book, node, state, cursor, values)
+    if called is not None:
+        return called
     if _to_verify(node, state, cursor):
         return _verified(book, node, state, values)
-    if cursor.reply is None and len(state.transcript) >= FREE_EXCHANGES:
-        return FailStep(step_error(book, node, "exchanges", TOO_LONG, str(FREE_EXCHANGES)))
+    over = too_long(book, node, state, cursor)
+    if over is not None:
+        return over
     form = form_of(book, node, "guide", state, values)
     if cursor.reply is None:
         advice = None if cursor.rejections else advise(book, node, state, values)
@@ -184,8 +183,7 @@ def _act(book: Book, node: Node, state: State, cursor: Cursor, values: Values, r
             return reject(
                 cursor, ErrorData(code="expression", message=said, step=node.step.id), reading.repairs
             )
-    tool = next(spec for spec in book.machine.tools.values() if alias(spec.name) == reading.action)
-    return StartCall(tool, cast("dict[str, Json]", reading.value), "model", {}, reading.repairs)
+    return chosen_call(book, reading)
 
 
 def _give(book: Book, node: Node, state: State, cursor: Cursor, values: Values, reading: Reading) -> Decision:
@@ -212,13 +210,12 @@ def _finish(
 
     What stands in the way is told to the model.
     """
-    value = cast("dict[str, Json]", reading.value)
+    over = handed_over(node, reading)
+    if over is not None:
+        return over
     region = book.machine.regions[node.step.id]
-    if value["outcome"] == "escalate":
-        reason = ErrorData(code="handed_over", message=str(value.get("reason") or ""), step=node.step.id)
-        return FailStep(reason, repairs=reading.repairs)
     exits = ways_out(book, node)
-    wrong = _not_yet(book, node, region, exits, value, state, values)
+    wrong = _not_yet(book, node, region, exits, reading, state, values)
     if wrong is not None:
         return reject(cursor, wrong, reading.repairs)
     left = left_out(book, node, state, values)
@@ -231,7 +228,7 @@ def _finish(
         return reject(cursor, _left_out(book, node, steps), reading.repairs)
     if exits:
         return LeaveRegion(reading.repairs)
-    return StoreValue(RESULT, value.get("result"), repairs=reading.repairs)
+    return StoreValue(RESULT, result_of(reading), repairs=reading.repairs)
 
 
 def _not_yet(
@@ -239,7 +236,7 @@ def _not_yet(
     node: Node,
     region: Region,
     exits: tuple[CompiledEdge, ...],
-    value: dict[str, Json],
+    reading: Reading,
     state: State,
     values: Values,
 ) -> ErrorData | None:
@@ -265,9 +262,7 @@ def _not_yet(
                 code="no_edge", message=CLOSED.in_(book.language).format(node.step.title), step=node.step.id
             )
         return None
-    schema = book.block.result_schema(node)
-    problems = () if schema is None else validator(schema).problems(value.get("result"))
-    return _wrong("result: " + "; ".join(problems), node) if problems else None
+    return wrong_result(book, node, reading)
 
 
 def _left_out(book: Book, node: Node, steps: tuple[str, ...]) -> ErrorData:

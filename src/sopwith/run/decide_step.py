@@ -9,8 +9,7 @@ from typing import Any, cast
 from sopwith.errors import Text
 from sopwith.ir.approval import NO_TERMS, Terms
 from sopwith.ir.event import Phase, Purpose
-from sopwith.ir.schema import together, validator
-from sopwith.ir.tool import Effect, ErrorData, ToolSpec
+from sopwith.ir.tool import ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Node
 from sopwith.models.reply import Reading
@@ -18,6 +17,8 @@ from sopwith.run.asking import asked_schema, form_of, purpose_of, request_of
 from sopwith.run.book import Book
 from sopwith.run.condition import is_true
 from sopwith.run.decide_call import decide_call
+from sopwith.run.decide_open import call_at_hand, chosen_call, handed_over, result_of, too_long, wrong_result
+from sopwith.run.decide_tool import decide_tool, propose
 from sopwith.run.decide_wait import decide_wait
 from sopwith.run.decision import (
     AskModel,
@@ -26,19 +27,14 @@ from sopwith.run.decision import (
     EnterPhase,
     FailStep,
     Link,
-    PerformCall,
     ReadValue,
-    Reconcile,
     RunCheck,
     SendMessage,
     StartCall,
     StoreValue,
 )
 from sopwith.run.form import Form
-from sopwith.run.lifecycle import FREE_EXCHANGES
 from sopwith.run.options import carried_form
-from sopwith.run.position import result_name
-from sopwith.run.preview import as_text
 from sopwith.run.reading import value_read
 from sopwith.run.references import References, read_action
 from sopwith.run.rejection import reject
@@ -46,7 +42,6 @@ from sopwith.run.route import entered_over, route, route_error
 from sopwith.run.state import Cursor, State
 from sopwith.run.step_error import step_error
 from sopwith.run.values import Values, render
-from sopwith.tools.names import alias
 
 Work = Callable[[Book, Node, State, Cursor, Values], Decision | None]
 
@@ -120,10 +115,10 @@ def _route_only(book: Book, node: Node, state: State, cursor: Cursor, values: Va
 def _tool(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
     tool = cast("ToolSpec", node.tool)
     if cursor.arguments is not None:
-        return _call(book, node, tool, state, cursor, values)
+        return decide_tool(book, node, tool, state, cursor, values)
     bound: dict[str, Json] = _render(book, node.arguments, state, values.true) if node.bound else {}
     if node.ready:
-        return _propose(book, node, tool, bound, cursor, links=_bound_links(node))
+        return propose(book, node, tool, bound, cursor, links=_bound_links(node))
     asked = _asked(book, node, state, cursor, values)
     if not isinstance(asked, tuple):
         return asked
@@ -132,7 +127,7 @@ def _tool(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
     overruled = {name: filled[name] for name in bound if name in filled and filled[name] != bound[name]}
     arguments = {**filled, **bound}
     links = (*_bound_links(node), *(link for link in links if link.at and link.at[0] not in bound))
-    return _propose(book, node, tool, arguments, cursor, "model", overruled, reading.repairs, links)
+    return propose(book, node, tool, arguments, cursor, "model", overruled, reading.repairs, links)
 
 
 def _bound_links(node: Node) -> tuple[Link, ...]:
@@ -143,64 +138,6 @@ def _bound_links(node: Node) -> tuple[Link, ...]:
         if placed.lone and len(paths) == 1 and placed.expression.source.strip() == ".".join(paths[0]):
             found.append(Link(placed.where, paths[0][0], paths[0][1:]))
     return tuple(found)
-
-
-def _propose(
-    book: Book,
-    node: Node,
-    tool: ToolSpec,
-    arguments: dict[str, Json],
-    cursor: Cursor,
-    by: Any = "bound",
-    overruled: dict[str, Json] | None = None,
-    repairs: tuple[str, ...] = (),
-    links: tuple[Link, ...] = (),
-) -> Decision:
-    problems = validator(tool.input_schema).problem_texts(arguments)
-    if problems:
-        message = together(problems).in_(book.language)
-        error = ErrorData(code="invalid_arguments", message=message, step=node.step.id)
-        return reject(cursor, error, repairs) if by == "model" else FailStep(error)
-    return StartCall(tool, arguments, by, overruled or {}, repairs, links=links)
-
-
-def _call(book: Book, node: Node, tool: ToolSpec, state: State, cursor: Cursor, values: Values) -> Decision:
-    """The next decision about a call whose arguments stand in the log."""
-    refused = _refused(book, node, tool, cursor)
-    if refused is not None and not cursor.unknown:
-        return FailStep(refused)
-    arguments = values.arguments(cursor)
-    if cursor.verdict == "ask" and cursor.approved is None and not state.dry_run:
-        question = APPROVE.in_(book.language).format(tool.name, as_text(values.told_arguments(cursor)))
-        return AskPerson(question, "approval", {"type": "boolean"}, cursor.judged, cursor.rule, cursor.terms)
-    if cursor.started is not None:
-        # In a dry run a read that needs leave has none, and is not made.
-        stubbed = state.dry_run and (tool.effect is not Effect.READ or cursor.verdict == "ask")
-        name = _name(book, node, state)
-        return PerformCall(tool, arguments, cursor.key or "", name, tool.timeout, stubbed)
-    again = StartCall(tool, arguments, proposed=True, attempt=cursor.attempt + 1)
-    repeatable = tool.effect is Effect.READ or tool.idempotent
-    retry = node.step.retry
-    tries = cursor.attempt - cursor.lost
-    if cursor.unknown:
-        # Also where it may not be made again by now: whether it has acted must be known.
-        if refused is None and repeatable and tries < 1 + (retry.times if retry else 1):
-            return again
-        if tool.reconcilable and not cursor.unsure:
-            started = state.latest_write or 0
-            return Reconcile(tool, arguments, cursor.key or "", _name(book, node, state), started)
-        return EnterPhase(Phase.ESCALATE)
-    if cursor.error is None:
-        return again
-    wanted = retry is not None and (not retry.errors or cursor.error.code in retry.errors)
-    if retry is not None and wanted and tries <= retry.times:
-        return again
-    return FailStep(cursor.error.model_copy(update={"step": node.step.id}))
-
-
-def _name(book: Book, node: Node, state: State) -> str:
-    cursor = state.cursor
-    return result_name(book, node, state, cursor) if node.open and cursor else node.writes or node.step.id
 
 
 def _returns(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
@@ -236,46 +173,24 @@ def _free(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
     """A free step: any permitted tool until `finish`. A failed call is data, not a failed step."""
     if node.writes in state.values and state.owners.get(node.writes or "") == node.step.id:
         return None
-    called = cursor.tool is not None and not cursor.done and cursor.reply is None
-    if called and (cursor.error is None or cursor.unknown):
-        return call_of_model(book, node, state, cursor, values)
-    if cursor.reply is None and len(state.transcript) >= FREE_EXCHANGES:
-        return FailStep(step_error(book, node, "exchanges", TOO_LONG, str(FREE_EXCHANGES)))
+    going = call_at_hand(book, node, state, cursor, values) or too_long(book, node, state, cursor)
+    if going is not None:
+        return going
     asked = _asked(book, node, state, cursor, values)
     if not isinstance(asked, tuple):
         return asked
     _, reading, links = asked
     if reading.action == book.block.read_name:
         return ReadValue(value_read(reading.value), reading.repairs)
-    if reading.action == book.block.finish_name(node):
-        return _finish(book, node, cursor, cast("dict[str, Json]", reading.value), reading.repairs)
-    tool = next(spec for spec in book.machine.tools.values() if alias(spec.name) == reading.action)
-    arguments = cast("dict[str, Json]", reading.value)
-    return _propose(book, node, tool, arguments, cursor, "model", None, reading.repairs, links)
-
-
-def _finish(
-    book: Book, node: Node, cursor: Cursor, value: dict[str, Json], repairs: tuple[str, ...]
-) -> Decision:
-    """The end of a free step: its result, or the case given to a person."""
-    if value["outcome"] == "escalate":
-        reason = ErrorData(code="handed_over", message=str(value.get("reason") or ""), step=node.step.id)
-        return FailStep(reason, repairs=repairs)
-    result = value.get("result")
-    problems = validator(book.block.result_schema(node) or {}).problem_texts(result)
-    if problems:
-        message = f"result: {together(problems).in_(book.language)}"
-        return reject(cursor, ErrorData(code="invalid_arguments", message=message), repairs)
-    return StoreValue(node.writes or node.step.id, result, repairs=repairs)
-
-
-def call_of_model(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision:
-    """The next decision about a call that a model chose among tools: a refusal is data for it."""
-    tool = book.machine.tools[cursor.tool or ""]
-    refused = _refused(book, node, tool, cursor)
-    if refused is not None and not cursor.unknown:
-        return reject(cursor, refused)
-    return _call(book, node, tool, state, cursor, values)
+    if reading.action != book.block.finish_name(node):
+        return chosen_call(book, reading, links)
+    over = handed_over(node, reading)
+    if over is not None:
+        return over
+    wrong = wrong_result(book, node, reading)
+    if wrong is not None:
+        return reject(cursor, wrong, reading.repairs)
+    return StoreValue(node.writes or node.step.id, result_of(reading), repairs=reading.repairs)
 
 
 def _asked(
@@ -310,31 +225,9 @@ def _render(book: Book, template: Any, state: State, convert: Callable[[Any], Js
     return render(template, state, book.procedure.inputs, convert)
 
 
-def _refused(book: Book, node: Node, tool: ToolSpec, cursor: Cursor) -> ErrorData | None:
-    """Why the call may not be made, or None where it may."""
-    if cursor.verdict == "deny":
-        return step_error(book, node, "denied", DENIED, f"{tool.name} ({cursor.rule})")
-    return _not_approved(book, node, tool, cursor) if cursor.approved is False else None
-
-
-def _not_approved(book: Book, node: Node, tool: ToolSpec, cursor: Cursor) -> ErrorData:
-    """Who did not approve the call, and why."""
-    last = cursor.votes[-1]
-    said = NOT_APPROVED.in_(book.language).format(tool.name, last.by)
-    message = said if last.why is None else f"{said}: {last.why}"
-    return ErrorData(code="denied", message=message, step=node.step.id)
-
-
-TOO_LONG = Text("not finished after {} exchanges", "{} 次往返后仍未完成")
 OUT_OF_TIME = Text("the step took longer than {} s", "步骤超过了 {} 秒")
 TOO_OFTEN = Text("the step was entered more than {} times", "进入该步骤超过了 {} 次")
 NOT_VERIFIED = Text("not true after the step: {}", "步骤之后不成立：{}")
-DENIED = Text(
-    "the policy does not permit {}; a rule in policy.yaml, or --allow, would",
-    "策略不允许 {}；可在 policy.yaml 中或用 --allow 放行",
-)
-NOT_APPROVED = Text("the call of {} was not approved by {}", "{} 的调用未获 {} 批准")
-APPROVE = Text("May {} be called with {}?", "允许以 {1} 调用 {0} 吗？")
 
 _WORK: Mapping[str, Work] = {
     "tool": _tool,

@@ -200,6 +200,7 @@ class Engine:
         held = held_grip(grip)
         book = self._library.book(chosen, held)
         given = checked_inputs(chosen, dict(inputs or {}))
+        self._library.hold_to_roles(chosen, held, given)
         run = run_id or secrets.token_hex(6)
         if ":" in run:
             raise UserError(Text(f"run_id: '{run}' has a colon", f"run_id：“{run}”含有冒号"), _RUN_ID_HINT)

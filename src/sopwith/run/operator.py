@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sopwith.errors import Text, UserError, ValueErased
 from sopwith.ir.event import (
@@ -172,7 +172,7 @@ def hand_back(actor: Actor, by: str, to: str, *, again: bool) -> None:
             ),
         )
     own = {to} if goes_on else set[str]()
-    repeated = [] if again else sorted((_ahead(nodes, to, behind=done) & state.written) - own)
+    repeated = [] if again else sorted((_ahead(nodes, to, behind=done).keys() & state.written) - own)
     if repeated:
         listed = ", ".join(repeated)
         raise UserError(
@@ -180,10 +180,7 @@ def hand_back(actor: Actor, by: str, to: str, *, again: bool) -> None:
                 f"writes that have acted lie ahead of '{to}', and would be made again: {listed}",
                 f"“{to}”之后会再次执行已执行过的写操作：{listed}",
             ),
-            Text(
-                f"hand it back at '{repeated[0]}', and it goes on behind it; or say --again",
-                f"请交还到“{repeated[0]}”，运行将从其后继续；或用 --again 明确要求重做",
-            ),
+            _instead(nodes, to, state.written),
         )
     missing = [name for name in _names_used(node, goes_on=goes_on) if name not in state.values]
     if missing:
@@ -247,16 +244,35 @@ def _goes_on(state: State, to: str, *, again: bool) -> bool:
     return True
 
 
-def _ahead(nodes: Mapping[str, Node], to: str, *, behind: bool) -> set[str]:
-    """The steps that a run may come to from `to`, itself included unless it goes on `behind` it."""
-    seen: set[str] = set()
+def _ahead(nodes: Mapping[str, Node], to: str, *, behind: bool) -> dict[str, None]:
+    """The steps that a run may come to from `to`, itself included unless it goes on `behind` it; the nearest
+    first."""
+    seen: dict[str, None] = {}
     left = [edge.edge.to for edge in (*nodes[to].edges, *nodes[to].on_error)] if behind else [to]
     while left:
-        step = left.pop()
+        step = left.pop(0)
         if step not in seen:
-            seen.add(step)
+            seen[step] = None
             left += [edge.edge.to for edge in (*nodes[step].edges, *nodes[step].on_error)]
     return seen
+
+
+def _instead(nodes: Mapping[str, Node], to: str, written: Collection[str]) -> Text:
+    """Where a run can be handed back in the place of `to`, so that no write is made again: at a write that has acted
+    and has none ahead, else right behind one that a model chose by itself, which it may choose again."""
+    acted = [step for step in _ahead(nodes, to, behind=False) if step in written]
+    behind = [edge.edge.to for step in acted if nodes[step].open for edge in nodes[step].edges]
+    for step in (*acted, *behind):
+        done = step in written and not nodes[step].open
+        if not any(ahead in written for ahead in _ahead(nodes, step, behind=done)):
+            return Text(
+                f"hand it back at '{step}'{', and it goes on behind it' if done else ''}; or say --again",
+                f"请交还到“{step}”{'，运行将从其后继续' if done else ''}；或用 --again 明确要求重做",
+            )
+    return Text(
+        "every way on comes to one of them: say --again, and they are made again",
+        "每条去路都会再次经过这些操作：用 --again 明确要求重做",
+    )
 
 
 def _written(actor: Actor, by: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sopwith.errors import ProcedureError, Text, UserError
@@ -15,7 +15,8 @@ from sopwith.ir.value import digest
 from sopwith.lang.document import Document
 from sopwith.run.book import Book
 from sopwith.run.budget import hold_to_steps
-from sopwith.run.connected import ConnectedModels, hold_to_models
+from sopwith.run.connected import ConnectedModels, Where, hold_to_models
+from sopwith.run.roles import hold_to_roles
 from sopwith.tools.catalogue import Catalogue
 
 Blob = tuple[bytes, str]
@@ -103,14 +104,30 @@ class Library:
                 left += self._checked[name].callees()
         return dict(sorted(found.items()))
 
+    def hold_to_roles(self, procedure: Procedure, grip: Grip | None, given: Collection[str]) -> None:
+        """Refuse a procedure, or one that it calls, with a step whose model has no one to fall back to. Raises
+        `UserError`."""
+        if self._models.default is not None:
+            return
+        hold_to_roles(self._models, self.book(procedure, grip).machine, given, self._where(procedure))
+        for name in self.callees(procedure):
+            called = self._checked[name]
+            machine = self.book(called, None).machine
+            hold_to_roles(self._models, machine, called.inputs, self._where(called))
+
+    def _where(self, procedure: Procedure) -> Where:
+        document = next(d for d in self._documents if d.procedure.id == procedure.id)
+        return document.place_of_step
+
     def book(self, procedure: Procedure, grip: Grip | None) -> Book:
         """The book of a checked procedure.
 
-        Raises `ProcedureError` where it is not sound at that grip: inside a region nothing is known by the path.
+        Raises `ProcedureError` where it is not sound at that grip: inside a region nothing is known by the path, and
+        at `free` no step gives its name a value.
         """
         key = (procedure.id, grip)
         if key not in self._books:
-            if grip is Grip.GUIDE and procedure.grip is not grip:
+            if (grip is Grip.GUIDE or grip is Grip.FREE) and procedure.grip is not grip:
                 from sopwith.lang.check import check  # few runs are held by another grip
 
                 held = document_at(procedure, grip)

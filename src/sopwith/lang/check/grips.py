@@ -13,8 +13,9 @@ from sopwith.lang.region import GUIDED, grip_of
 
 
 def problems(subject: Subject) -> Iterator[Diagnostic]:
-    """SW504, of edges and of guide steps."""
+    """SW303 of a free procedure, whose steps write nothing; SW504, of edges and of guide steps."""
     if subject.procedure.grip is Grip.FREE:
+        yield from _unwritten(subject)
         return  # no step is shown
     for name, step in subject.steps.items():
         path = ("steps", name)
@@ -26,6 +27,19 @@ def problems(subject: Subject) -> Iterator[Diagnostic]:
             for key, hint in _idle(step):
                 message = Text(f"'{key}' does nothing on this step", f"“{key}”在该步骤上不起作用")
                 yield subject.warning("SW504", (*path, key), message, hint)
+
+
+def _unwritten(subject: Subject) -> Iterator[Diagnostic]:
+    """The names that the procedure's own `verify` reads, and that only steps would write."""
+    expression = subject.condition(("verify",))
+    names = () if expression is None else [n for n in expression.names if n not in subject.scopes.fixed]
+    if expression is not None and names:
+        listed = ", ".join(names)
+        message = Text(
+            f"verify: `{expression.source}` reads what only steps write, and grip 'free' has none: {listed}",
+            f"verify：`{expression.source}` 读取只有步骤才会写入的名称，而 free 没有步骤：{listed}",
+        )
+        yield subject.error("SW303", ("verify",), message, _HELD_AT_FREE)
 
 
 def _shown(step: Step, edge: Edge, key: str, grip: Grip) -> bool:
@@ -57,6 +71,12 @@ def _idle(step: Step) -> Iterator[tuple[str, Text]]:
         yield "min_confidence", _NO_LETTER
 
 
+_HELD_AT_FREE = Text(
+    "At 'free' only 'inputs', 'run' and the 'output' schema can be held: write what must be true into 'output', move "
+    "the condition to the 'verify' of a step, or run it at 'strict', 'bounded' or 'guide'.",
+    "free 下只能约束 inputs、run 和 output 的结构：请把要求写进 output，或把条件移到某个步骤的 verify，"
+    "或改用 strict、bounded、guide 运行。",
+)
 _GRIP = Text(
     "They are shown at grip 'guide' or 'bounded', and with a 'judge'; for people, write a comment.",
     "grip 为 guide 或 bounded，或该边有 judge 时才会展示；写给人看的内容请用注释。",
