@@ -107,7 +107,7 @@ def test_a_wrong_profile_is_named_with_its_file(sopwith: Command) -> None:
 
 SORTED = TRIAGE.replace(
     "    as: topic\n",
-    "    needs: the words of the customer\n    as: topic\n    "
+    "    needs: the words of the customer\n    as: topic\n"
     "    examples: [{given: {request: no login}, answer: account}]\n",
 )
 SCRIPTS = {
