@@ -6,12 +6,14 @@ import hashlib
 import itertools
 import json
 import re
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from pydantic import BaseModel, Field
 from tests.run.test_prompts import Watching, whole
 
-from sopwith import Engine, MemoryLog, Policy, Rule, tool
+from sopwith import Engine, MemoryLog, Policy, Rule, SqliteLog, ToolSpec, UserError, tool
 from sopwith.ir.event import CallFinished, CallProposed, CallStarted, ReplyRejected
 from sopwith.ir.reference import ValueRead
 from sopwith.ir.schema import validator
@@ -65,6 +67,19 @@ ORDERS = [
     {"id": i, "客户": f"客户{i}号", "note": "please ring the bell 请按门铃", "to": {"city": "上海"}}
     for i in range(400)
 ]
+
+
+class Row(BaseModel):
+    """What a tool makes of a record."""
+
+    n: int
+    unit: str = "kg"
+
+
+class Own(BaseModel):
+    """What another system calls a value."""
+
+    value: str = Field(alias="$value")
 
 
 def sum_of(value: object) -> str:
@@ -239,6 +254,88 @@ async def test_bounded_fills_the_way_with_a_reference() -> None:
     assert not schema.accepts(json.loads(call("shop__check", records={"$value": "order"}, note="x")))
 
 
+async def test_a_path_through_a_secret_key_is_written_down_with_its_placeholder() -> None:
+    phone = "13812345678"
+    shop = Shop([{phone: [{"n": i} for i in range(900)]}])
+    found, model = await run(
+        STRICT, shop, json.dumps({"records": {"$value": "orders[0]['<phone:1>']"}, "note": "n"})
+    )
+    assert shop.given == [[{"n": i} for i in range(900)]]
+    assert phone not in model.asked[0].prompt.tail
+    proposed = [e.body for e in found.events if isinstance(e.body, CallProposed)][1]
+    assert proposed.arguments["records"] == {"$value": "orders[0]['<phone:1>']"}
+    assert proposed.passed[0].path == (0, "<phone:1>")
+
+
+async def test_what_a_model_wants_in_the_place_of_a_bound_value_is_told_by_its_reference() -> None:
+    shop = Shop()
+    text = STRICT.replace("    uses: [orders]\n", '    uses: [orders]\n    with: {records: "${orders}"}\n')
+    found, _ = await run(
+        text, shop, json.dumps({"records": [{"$value": "orders[1]"}], "note": {"$value": "orders[0].note"}})
+    )
+    assert shop.given == [ORDERS]
+    proposed = [e.body for e in found.events if isinstance(e.body, CallProposed)][1]
+    assert proposed.overruled == {"records": [{"$value": "orders[1]"}]}
+    assert proposed.arguments == {"records": {"$value": "orders"}, "note": ORDERS[0]["note"]}
+
+
+async def test_a_run_that_was_left_goes_on_with_what_its_call_was_passed(tmp_path: Path) -> None:
+    shop = Shop()
+    log = SqliteLog(tmp_path / "runs.db")
+    policy = Policy([Rule(id="ask", verdict="ask", tool="shop.check")])
+    model = Watching([json.dumps({"records": {"$value": "orders"}, "note": "n"})])
+    async with Engine(STRICT, shop.tools, model, log=log, policy=policy) as engine:
+        waits = await engine.run("check all orders")
+    later = SqliteLog(tmp_path / "runs.db")
+    async with Engine(STRICT, shop.tools, Watching([]), log=later, policy=policy) as engine:
+        found = await engine.resume(waits.id, answer=True, by="lee")
+    assert found.output == {"sum": sum_of(ORDERS)} and shop.given == [ORDERS]
+
+
+async def test_what_a_tool_reads_otherwise_is_written_down_as_it_is() -> None:
+    """Defaults that a tool puts into a long list are part of what is judged, and of what runs."""
+
+    got: list[Any] = []
+
+    @tool(name="shop.orders")
+    def list_orders(city: str) -> list[Any]:
+        """List."""
+        return [{"n": i} for i in range(900)]
+
+    @tool(name="shop.check")
+    def check(records: list[Row], note: str) -> dict[str, str]:
+        """Check."""
+        got.extend(records)
+        return {"sum": "s"}
+
+    model = Watching([json.dumps({"records": {"$value": "orders"}, "note": "n"})])
+    async with Engine(STRICT, [list_orders, check], model) as engine:
+        found = await engine.run("go")
+    assert got[899] == Row(n=899, unit="kg")
+    proposed = [e.body for e in found.events if isinstance(e.body, CallProposed)][1]
+    assert proposed.passed == () and proposed.arguments["records"][1] == {"n": 1, "unit": "kg"}
+
+
+async def test_a_tool_that_has_such_a_key_of_its_own_takes_no_references() -> None:
+    got: list[Any] = []
+
+    @tool(name="shop.orders")
+    def list_orders(city: str) -> list[Any]:
+        """List."""
+        return ORDERS
+
+    @tool(name="shop.check")
+    def check(records: list[Own], note: str) -> dict[str, str]:
+        """Check."""
+        got.extend(records)
+        return {"sum": "s"}
+
+    model = Watching([json.dumps({"records": [{"$value": "orders"}], "note": "n"})])
+    async with Engine(STRICT, [list_orders, check], model) as engine:
+        await engine.run("go")
+    assert [own.value for own in got] == ["orders"]
+
+
 async def test_the_policy_judges_what_runs() -> None:
     shop = Shop()
     rules = Policy(
@@ -294,3 +391,29 @@ def assert_prefixes(model: Watching) -> None:
         assert after.startswith(before)
     assert len({request.prompt.block for request in model.asked}) == 1
     assert all(re.search(r'"name":"read"', request.prompt.block) for request in model.asked)
+
+
+async def test_a_placeholder_deep_inside_of_arguments_is_the_true_value_for_the_tool() -> None:
+    shop = Shop([{"id": 1, "phone": "13812345678"}])
+    found, _ = await run(
+        FREE,
+        shop,
+        LIST,
+        call("shop__pack", box={"to": {"phones": ["<phone:1>"]}}),
+        call("finish", outcome="complete", result={"sum": "s"}),
+        policy=Policy(allow_writes=["shop.*"]),
+    )
+    assert found.status == "completed"
+    assert shop.given == [{"to": {"phones": ["13812345678"]}}]
+
+
+@pytest.mark.parametrize("threshold", [0, -1])
+def test_a_threshold_that_is_none_is_refused(threshold: int) -> None:
+    with pytest.raises(UserError, match="value_threshold"):
+        tool(name="a.b", value_threshold=threshold)
+
+
+def test_a_tool_without_a_threshold_has_the_digest_it_always_had() -> None:
+    plain = ToolSpec(name="a.b")
+    assert "value_threshold" not in plain.model_dump(mode="json")
+    assert plain.digest() != plain.model_copy(update={"value_threshold": 5}).digest()

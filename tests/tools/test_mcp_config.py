@@ -34,6 +34,7 @@ def test_a_file_gives_its_servers_in_order(tmp_path: Path, monkeypatch: pytest.M
         "effects": {"read_file": "read"},
         "trust": ["annotations"],
         "start_seconds": 5,
+        "value_threshold": {"read_file": 4000},
     }
     off = {"command": "x", "disabled": True}
     files, time = mcp_sources(write(tmp_path, servers(files=entry, off=off, time={"command": "t"})))
@@ -42,6 +43,7 @@ def test_a_file_gives_its_servers_in_order(tmp_path: Path, monkeypatch: pytest.M
     assert files.env == {"LOG": "info"}
     assert files.cwd == str(tmp_path / "work")
     assert files.effects == {"read_file": Effect.READ}
+    assert files.value_threshold == {"read_file": 4000}
     assert files.trusted and files.start_seconds == 5.0
     assert (time.name, time.args, time.cwd, time.trusted, time.problems) == ("time", (), None, False, [])
 

@@ -165,7 +165,7 @@ class Redactor:
         Raises `PolicyError` for a placeholder that the vault does not hold, `ValueErased` for one whose value was
         erased: a tool is never given one as a value.
         """
-        return self._revealed(value) if _may_hold_placeholders(value) else value
+        return self._revealed(value) if may_hold_placeholders(value) else value
 
     def hidden(self, value: Json) -> list[Secret]:
         """What those placeholders in `value` stand for that is not secret by its looks, for another run to learn.
@@ -423,15 +423,16 @@ def _is_secret_name(key: str) -> bool:
     return _SECRET_NAME.search(key) is not None
 
 
-def _may_hold_placeholders(value: Json) -> bool:
+def may_hold_placeholders(value: Json) -> bool:
+    """Whether a placeholder may stand anywhere in `value`, its keys included."""
     if isinstance(value, str):
         return "<" in value
     if isinstance(value, dict):
         for key, item in cast("dict[str, Json]", value).items():
-            if "<" in key or _may_hold_placeholders(item):
+            if "<" in key or may_hold_placeholders(item):
                 return True
     elif isinstance(value, list | tuple):
         for item in cast("list[Json]", value):
-            if _may_hold_placeholders(item):
+            if may_hold_placeholders(item):
                 return True
     return False

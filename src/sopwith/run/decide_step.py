@@ -35,12 +35,14 @@ from sopwith.run.decision import (
 )
 from sopwith.run.form import Form
 from sopwith.run.options import carried_form
+from sopwith.run.preview import MARK
 from sopwith.run.reading import value_read
 from sopwith.run.references import References, read_action
 from sopwith.run.rejection import reject
 from sopwith.run.route import entered_over, route, route_error
 from sopwith.run.state import Cursor, State
 from sopwith.run.step_error import step_error
+from sopwith.run.value_path import replaced, spell
 from sopwith.run.values import Values, render
 
 Work = Callable[[Book, Node, State, Cursor, Values], Decision | None]
@@ -124,7 +126,10 @@ def _tool(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
         return asked
     _, reading, links = asked
     filled = cast("dict[str, Json]", reading.value)
-    overruled = {name: filled[name] for name in bound if name in filled and filled[name] != bound[name]}
+    overruled: Json = {name: filled[name] for name in bound if name in filled and filled[name] != bound[name]}
+    for link in links:
+        if link.at and link.at[0] in overruled:  # what was referred to is written down as the reference
+            overruled = replaced(overruled, link.at, {MARK: spell(link.name, link.path)})
     arguments = {**filled, **bound}
     links = (*_bound_links(node), *(link for link in links if link.at and link.at[0] not in bound))
     return propose(book, node, tool, arguments, cursor, "model", overruled, reading.repairs, links)

@@ -114,12 +114,12 @@ async def perform_call(actor: Actor, decision: PerformCall) -> None:
         told = None if result.error is None else actor.around.redactor.redact_error(result.error)
         actor.emit(CallFinished(error=told, unknown=result.unknown, ms=ms), cause)
     else:
-        actor.emit(_finished(actor, decision, result.value, ms), cause)
+        actor.emit(_finished(actor, decision, result.value, ms=ms), cause)
     if writes:
         await journal.flush(durable=True)
 
 
-def _finished(actor: Actor, decision: PerformCall, value: Json, ms: int) -> CallFinished:
+def _finished(actor: Actor, decision: PerformCall | Reconcile, value: Json, *, ms: int = 0) -> CallFinished:
     """The result of a call that came back. A read that would fill the store beyond the quota gives an error instead;
     what a write gave is kept, since it has acted."""
     told, threshold = actor.redact(value), decision.tool.value_threshold
@@ -156,8 +156,10 @@ def _stub_call(actor: Actor, decision: PerformCall) -> None:
     cursor = state.cursor or Cursor("", 1, state.at)
     node = actor.book.machine.nodes[cursor.step].working
     value = made_up(actor.book, node, decision.tool, decision.name, state, actor.values)
-    stored = journal.stored(actor.redact(value))
-    actor.emit(CallFinished(name=decision.name, stubbed=True, **stored), cursor.started)
+    threshold = decision.tool.value_threshold
+    stored = journal.stored(actor.redact(value), threshold or THRESHOLD)
+    told = CallFinished(name=decision.name, stubbed=True, threshold=threshold, **stored)
+    actor.emit(told, cursor.started)
 
 
 async def reconcile(actor: Actor, decision: Reconcile) -> None:
@@ -176,6 +178,5 @@ async def reconcile(actor: Actor, decision: Reconcile) -> None:
         CallReconciled(tool=decision.tool.name, started=decision.started, happened=happened, ms=ms)
     )
     if happened:
-        stored = journal.stored(actor.redact(found.value))
-        actor.emit(CallFinished(name=decision.name, **stored), cause)
+        actor.emit(_finished(actor, decision, found.value), cause)
     await journal.flush(durable=True)

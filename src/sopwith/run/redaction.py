@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from sopwith.errors import PolicyError, ValueRefused
-from sopwith.guard.redact import Redactor
+from sopwith.guard.redact import Redactor, may_hold_placeholders
 from sopwith.guard.redact_rules import RedactRules
 from sopwith.guard.vault import Vault
 from sopwith.ir.event import RunStarted
@@ -94,7 +94,7 @@ def _written_object(redactor: Redactor, value: dict[str, Json]) -> dict[str, Jso
     for key, item in value.items():
         name = redactor.redact_reply(key)
         safe = written(redactor, item)
-        if safe is item and not (isinstance(item, str) and "<" in item):
+        if safe is item and not may_hold_placeholders(item):
             # The key may tell that it is a secret: `password`.
             alone = redactor.redact({key: item})
             safe = item if alone.get(key) is item else next(iter(alone.values()))
