@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from tests.run.test_prompts import Watching, whole
 
 from sopwith import Engine, MemoryLog, Policy, Rule, SqliteLog, ToolSpec, UserError, tool
-from sopwith.ir.event import CallFinished, CallProposed, CallStarted, ReplyRejected
+from sopwith.ir.event import CallFinished, CallProposed, CallStarted, ReplyRejected, ReplyRepaired
 from sopwith.ir.reference import ValueRead
 from sopwith.ir.schema import validator
 from sopwith.models.constraint import reply_schema
@@ -334,6 +334,35 @@ async def test_a_tool_that_has_such_a_key_of_its_own_takes_no_references() -> No
     async with Engine(STRICT, [list_orders, check], model) as engine:
         await engine.run("go")
     assert [own.value for own in got] == ["orders"]
+
+
+async def test_a_description_that_is_repeated_is_the_reference_that_it_holds() -> None:
+    shop = Shop()
+    first = Watching([])
+    async with Engine(STRICT, shop.tools, first) as engine:
+        await engine.run("go")
+    told = json.loads(first.asked[0].prompt.tail.splitlines()[1].removeprefix("orders: "))
+    found, _ = await run(STRICT, shop, json.dumps({"records": told, "note": "n"}))
+    assert shop.given == [ORDERS]
+    assert [e.body.repairs for e in found.events if isinstance(e.body, ReplyRepaired)] == [
+        ("preview orders",)
+    ]
+
+
+async def test_a_part_of_a_preview_never_passes_for_the_value() -> None:
+    shop = Shop()
+    cut = {"preview": "please", "shown": 6, "total": 900, "unit": "characters"}
+    found, _ = await run(
+        FREE,
+        shop,
+        LIST,
+        call("shop__pack", box={"text": cut}),
+        call("finish", outcome="escalate"),
+        policy=Policy(allow_writes=["shop.*"]),
+    )
+    assert shop.given == []
+    errors = [e.body.error for e in found.events if isinstance(e.body, ReplyRejected)]
+    assert "call_1" in errors[0].message and "preview" in errors[0].message
 
 
 async def test_the_policy_judges_what_runs() -> None:

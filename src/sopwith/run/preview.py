@@ -30,6 +30,13 @@ MARK = "$value"
 """The one key of an object that stands for a value of the run: `{"$value": "orders[3].id"}`."""
 
 
+PREVIEW_KEYS = frozenset({"preview", "shown", "total", "unit"})
+"""The keys of an object that shows a part of something."""
+
+DESCRIBED_KEYS = PREVIEW_KEYS | {"bytes", "shape"}
+"""What stands beside `MARK` where a long value is shown."""
+
+
 def is_long(value: Json, threshold: int = THRESHOLD) -> bool:
     """Whether a value is stored apart: one of its texts, or the whole of it, is longer than it may be."""
     if isinstance(value, str):

@@ -1,12 +1,14 @@
 """References of a model to values of its run: `{"$value": "orders[3].id"}` in the arguments of a call.
 
-An object with this one key is a reference, and nothing else is: a text that looks like a path stays a text. A tool
-whose own schema speaks of the key takes no references.
+An object with this one key is a reference, and so is the whole of what a model is shown of a long value, repeated;
+nothing else is: a text that looks like a path stays a text. A part of a preview is refused, since it would pass for
+the value. A tool whose own schema speaks of the key takes no references.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import cast
 
 from sopwith.errors import Text
@@ -18,7 +20,7 @@ from sopwith.models.reply import Reading, Refused
 from sopwith.run.book import Book
 from sopwith.run.decision import Link
 from sopwith.run.form import Form
-from sopwith.run.preview import MARK
+from sopwith.run.preview import DESCRIBED_KEYS, MARK, PREVIEW_KEYS
 from sopwith.run.sketch import sketch
 from sopwith.run.state import State
 from sopwith.run.value_path import Part, is_name, parse_path, spell, walk
@@ -37,6 +39,10 @@ _NO_PATH = Text(
     "“{}”不是有效的路径；请写名称，或“名称.键”“名称[0]”；可用的有：{}",
 )
 _NO_PART = Text('"{}" has no part {}; it is {}', "“{}”没有 {} 这一部分；它的结构是 {}")
+_CUT = Text(
+    'this is a preview, and not the value; pass the value, or a part of it, as {{"$value": "PATH"}}; there are: {}',
+    '这是预览，不是值本身；请以 {{"$value": "名称"}} 传递，或用路径传递其中一部分；可用的有：{}',
+)
 _NONE = Text("none", "无")
 
 
@@ -55,13 +61,14 @@ class References:
         self._values = values
         self._true: dict[str, Json] = {}
         self.links: list[Link] = []
+        self.repairs: list[str] = []
 
     def resolve(self, action: Action, arguments: Json) -> Json:
         """`arguments` with the true values of all references in their places. Raises `Refused`.
 
         See `sopwith.models.reply.Resolve`.
         """
-        self.links = []
+        self.links, self.repairs = [], []
         return arguments if speaks_of_mark(action.schema) else self._resolved(arguments, ())
 
     def look_up(self, path: str) -> tuple[str, tuple[Part, ...], Json]:
@@ -97,7 +104,11 @@ class References:
         if isinstance(value, dict):
             pairs = cast("dict[str, Json]", value)
             path = pairs.get(MARK)
-            if len(pairs) == 1 and isinstance(path, str):
+            if pairs.keys() == PREVIEW_KEYS:
+                raise self._refused(_CUT)
+            if isinstance(path, str) and (len(pairs) == 1 or pairs.keys() - DESCRIBED_KEYS == {MARK}):
+                if len(pairs) > 1:
+                    self.repairs.append(f"preview {cut(path, LONGEST)}")
                 name, parts, found = self.look_up(path)
                 self.links.append(Link(at, name, parts))
                 return found
@@ -106,12 +117,12 @@ class References:
             return [self._resolved(item, (*at, i)) for i, item in enumerate(cast("list[Json]", value))]
         return value
 
-    def _refused(self, why: Text, path: str) -> Refused:
+    def _refused(self, why: Text, *path: str) -> Refused:
         known = names(self._state, self._inputs)
         listed = ", ".join(known[-MOST_NAMES:])
         told = (listed, listed) if known else (_NONE.en, _NONE.zh)
-        short = cut(path, LONGEST)
-        return Refused("unknown_value", why.en.format(short, told[0]), why.zh.format(short, told[1]))
+        short = tuple(cut(each, LONGEST) for each in path)
+        return Refused("unknown_value", why.en.format(*short, told[0]), why.zh.format(*short, told[1]))
 
 
 def read_action(book: Book, form: Form, reply: ModelReply, values: Values, references: References) -> Reading:
@@ -122,7 +133,11 @@ def read_action(book: Book, form: Form, reply: ModelReply, values: Values, refer
     def resolve(action: Action, arguments: Json) -> Json:
         return references.resolve(action, arguments) if action.name in takers else arguments
 
-    return form.read(reply, values, book.language, resolve if MARK in reply.text else None)
+    speaks = MARK in reply.text or '"preview"' in reply.text
+    reading = form.read(reply, values, book.language, resolve if speaks else None)
+    if not references.repairs:
+        return reading
+    return replace(reading, repairs=(*reading.repairs, *references.repairs))
 
 
 def _both(text: Text, *parts: str) -> tuple[str, str]:
