@@ -4,7 +4,7 @@ What can be repaired without doubt is repaired, and the repair is recorded. What
 the model to read, never a guess and never an empty object.
 
 The repairs: `fence`, `prose`, `wrapper`, `namespace NAME`, `label`, `extra NAME`, `empty`, and those of
-`sopwith.ir.coerce`; a `resolve` may add its own. The errors: `reply_not_json`, `reply_truncated`, `reply_ambiguous`, `reply_empty`,
+`sopwith.ir.coerce`. The errors: `reply_not_json`, `reply_truncated`, `reply_ambiguous`, `reply_empty`,
 `unknown_action`, `invalid_arguments`, `no_choice`.
 """
 
