@@ -1,4 +1,4 @@
-"""What every source of tools promises; each test runs against functions, in threads and in processes, and MCP."""
+"""What every source of tools promises; each test runs against functions (threads, processes), MCP and OpenAPI."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from tests.tools import process_tools
+from tests.tools.ledger_server import DOCUMENTS, LedgerServer
 from tests.tools.servers import odd
 from typing_extensions import TypedDict
 
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.value import canonical
-from sopwith.tools import FunctionSource, ToolSource, tool
+from sopwith.tools import FunctionSource, OpenApiSource, ToolSource, tool
 
 SOON = 0.3
 AMPLE = 20.0
@@ -52,7 +53,7 @@ class Functions:
         await asyncio.Event().wait()
 
 
-@pytest.fixture(params=["functions", "processes", "mcp"])
+@pytest.fixture(params=["functions", "processes", "mcp", "openapi"])
 async def source(request: pytest.FixtureRequest) -> AsyncIterator[ToolSource]:
     from sopwith.tools import tools_of
 
@@ -62,6 +63,10 @@ async def source(request: pytest.FixtureRequest) -> AsyncIterator[ToolSource]:
             made = FunctionSource(tools_of(Functions()), name="odd")
         case "processes":
             made = FunctionSource(process_tools.ALL, name="odd")
+        case "openapi":
+            server = LedgerServer()
+            request.addfinalizer(server.close)
+            made = OpenApiSource("odd", DOCUMENTS / "odd.json", url=server.url)
         case _:
             made = odd()
     yield made
@@ -145,7 +150,7 @@ async def test_a_structured_value_is_typed(source: ToolSource) -> None:
 async def test_a_failure_is_a_typed_error(source: ToolSource) -> None:
     result = await source.call("odd.fails", {}, key="k", seconds=AMPLE)
     assert result.error is not None
-    assert result.error.code in {"exception", "tool_error"}
+    assert result.error.code in {"exception", "tool_error", "http_409"}
     assert result.error.message.endswith("no such ticket\n工单不存在")
 
 

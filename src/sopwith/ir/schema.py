@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, time
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
+from urllib.parse import quote
 
 import jsonschema_rs
 
@@ -17,6 +18,7 @@ MOST_PROBLEMS = 8
 """At most so many sentences are made for one value: they are read by a model."""
 
 _REMEMBERED = 1024
+_IN_URIS = "%/#:?&=+,;@!$'()*~[]"
 
 
 class _Judge(Protocol):
@@ -92,7 +94,10 @@ def _compile(schema: Json) -> Validator:
         return known
     try:
         judge = jsonschema_rs.validator_for(
-            schema, validate_formats=True, formats={"date-time": _is_datetime, "time": _is_time}, offline=True
+            _encoded(schema, key),
+            validate_formats=True,
+            formats={"date-time": _is_datetime, "time": _is_time},
+            offline=True,
         )
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         what = cut(str(error).split("\n", 1)[0], LONGEST)
@@ -107,6 +112,26 @@ def _compile(schema: Json) -> Validator:
         _by_bytes.clear()
     result = _by_bytes[key] = Validator(schema, judge)
     return result
+
+
+def _encoded(schema: Json, key: bytes) -> Json:
+    """`schema` with every `$ref` as a URI: `#/$defs/部门` is written as an IRI, and no URI of RFC 3986."""
+    return schema if key.isascii() or b'"$ref"' not in key else _with_uris(schema)
+
+
+def _with_uris(schema: Json) -> Json:
+    if isinstance(schema, list):
+        return [_with_uris(each) for each in cast("list[Json]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: quote(value, safe=_IN_URIS)
+        if name == "$ref" and isinstance(value, str)
+        else value
+        if name in ("const", "enum")
+        else _with_uris(value)
+        for name, value in cast("dict[str, Json]", schema).items()
+    }
 
 
 def _is_datetime(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Tools: Python functions and MCP servers, as one catalogue with one way to call."""
+"""Tools: Python functions, MCP servers and OpenAPI documents, as one catalogue with one way to call."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sopwith.tools.mcp import McpSource
     from sopwith.tools.mcp_config import mcp_sources
     from sopwith.tools.module import load_module
+    from sopwith.tools.openapi import OpenApiSource
     from sopwith.tools.port import Reconciled, ToolResult, ToolSource
     from sopwith.tools.program import Ran, command
     from sopwith.tools.reconcile import Done, NotDone, Unsure
@@ -20,6 +21,7 @@ _HOMES = {
     "FunctionSource": "function",
     "McpSource": "mcp",
     "NotDone": "reconcile",
+    "OpenApiSource": "openapi",
     "Ran": "program",
     "Reconciled": "port",
     "ToolError": "declaration",
@@ -39,6 +41,7 @@ __all__ = [
     "FunctionSource",
     "McpSource",
     "NotDone",
+    "OpenApiSource",
     "Ran",
     "Reconciled",
     "ToolError",
