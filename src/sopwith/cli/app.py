@@ -28,6 +28,7 @@ VERBS: dict[str, Text] = {
     "policy": Text(
         "try the rules of a policy on calls, without running anything", "试一试策略规则，不执行任何操作"
     ),
+    "tools": Text("list, call, try and judge tools", "列出、调用、试用和检查工具"),
     "show": Text("show a procedure, or exactly what a model would see", "显示流程，或模型将看到的内容"),
     "diff": Text("say what differs between two procedures", "说明两个流程的差异"),
     "run": Text("run a procedure on a request", "按流程处理一个请求"),

@@ -10,10 +10,10 @@ from pathlib import Path
 import typer
 
 from sopwith.cli.columns import cut
-from sopwith.cli.connection import open_log
 from sopwith.cli.options import AsJson, Data, Lang, new_verb
 from sopwith.cli.runs import local_time
 from sopwith.cli.settings import load_settings
+from sopwith.cli.store import open_log
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text
 from sopwith.run.preview import as_text

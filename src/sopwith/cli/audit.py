@@ -12,11 +12,12 @@ import typer
 
 from sopwith.cli.audit_page import Audited, page
 from sopwith.cli.columns import table
-from sopwith.cli.connection import find_run, heads_of, open_to_read, pinned, scan_of
+from sopwith.cli.connection import heads_of, pinned
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, Lang, new_verb
 from sopwith.cli.output_file import write_output
 from sopwith.cli.settings import Settings, load_settings
+from sopwith.cli.store import find_run, open_to_read, scan_of
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import LogDamaged, Text, UserError
 from sopwith.log.audit import Report

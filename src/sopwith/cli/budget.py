@@ -12,12 +12,12 @@ from typing import Any
 import typer
 
 from sopwith.cli.columns import table
-from sopwith.cli.connection import open_log
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.money import dollars
 from sopwith.cli.options import AsJson, Data, Lang, new_verb
 from sopwith.cli.runs import local_time
 from sopwith.cli.settings import load_settings
+from sopwith.cli.store import open_log
 from sopwith.cli.terminal import terminal
 from sopwith.errors import Text
 from sopwith.guard.budget import LIMITS, total

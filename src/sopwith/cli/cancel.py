@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
-from sopwith.cli.connection import VAULT, alerts_of, find_run, guards_of, heads_of, open_log
+from sopwith.cli.connection import alerts_of, guards_of, heads_of
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, By, Data, Lang, PolicyFile, RunId, new_verb
 from sopwith.cli.project import Options
 from sopwith.cli.resume import project_again
 from sopwith.cli.session import acting, reason
 from sopwith.cli.settings import load_settings
+from sopwith.cli.store import VAULT, find_run, open_log
 from sopwith.cli.terminal import terminal
 from sopwith.errors import Text
 from sopwith.guard.vault import SqliteVault

@@ -142,7 +142,7 @@ class _Checking:
         """What is wrong with a procedure, after its fixes, and odd about the policy beside it."""
         self.count += 1
         project = find_project(file, self.options)
-        if not project.tools and project.mcp is None:
+        if not project.connects:
             self.shown.say(self.shown.text(_NO_TOOLS).format(file))
             return [*self._procedure(project, file, None), *self._policy(project, None)]
         async with open_tools(project) as catalogue:
@@ -231,7 +231,7 @@ def _watched(files: list[Path], options: Options) -> list[Path]:
         procedures = find_procedures(files).procedures
     except UserError:
         procedures = []
-    named = [path for path in (*(options.tools or ()), options.mcp, options.policy) if path is not None]
+    named = [Path(path) for path in (*(options.tools or ()), options.mcp, options.policy) if path is not None]
     folders = dict.fromkeys(path.absolute().parent for path in (*procedures, *files, *named))
     beside = [folder / name for folder in folders for name in (TOOLS, MCP, POLICY, FILE)]
     modules = [module for folder in folders for module in sorted(folder.glob("*.py"))]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 from sopwith.cli.library import files_of
-from sopwith.cli.project import LOCAL, WHERE, Project
+from sopwith.cli.project import LOCAL, Project
 from sopwith.cli.script import model_of
 from sopwith.cli.settings import Settings
-from sopwith.cli.toolbox import tools_of
-from sopwith.errors import LogDamaged, ProcedureError, Text, UserError
+from sopwith.cli.store import VAULT, open_log, whole_vault
+from sopwith.cli.toolbox import sources_of
+from sopwith.errors import ProcedureError, Text, UserError
 from sopwith.guard.alert import AlertSink, Webhook, log_alert
 from sopwith.guard.budget import Budgets
 from sopwith.guard.permit import Policy
@@ -33,9 +33,7 @@ from sopwith.lang.document import Document
 from sopwith.lang.machine import Machine
 from sopwith.log.head import Heads, HeadsFile, is_url
 from sopwith.log.head_url import HeadsUrl
-from sopwith.log.port import ACCOUNT, Log
-from sopwith.log.salvage import CarefulLog
-from sopwith.log.scan import Scan
+from sopwith.log.port import Log
 from sopwith.log.signing_key import SigningKey
 from sopwith.log.sqlite import SqliteLog
 from sopwith.models.port import Model
@@ -43,98 +41,6 @@ from sopwith.run.engine import Engine
 from sopwith.run.roles import asks_for_inputs, roles_of
 from sopwith.run.stored_run import pinned_book
 from sopwith.tools.catalogue import Catalogue
-from sopwith.tools.function import FunctionSource
-from sopwith.tools.mcp import McpSource
-
-RUNS = "runs.db"
-VAULT = "vault.db"
-
-
-def store_file(data: Path) -> Path:
-    """The file of the event log in a data folder. Raises `UserError` where there is none."""
-    _refuse_file(data)
-    file = data / RUNS
-    if not file.is_file():
-        raise UserError(
-            Text(f"there are no runs in {data}", f"{data} 中没有任何运行"),
-            Text("name the data folder with --data", "请用 --data 指定数据目录"),
-        )
-    _refuse_emptied(data)
-    return file
-
-
-def _refuse_file(data: Path) -> None:
-    """Raise `UserError` where something else than a folder stands in the place of the data folder."""
-    if data.exists() and not data.is_dir():
-        raise UserError(
-            Text(f"{data} is a file, not a folder", f"{data} 是文件，不是文件夹"),
-            Text("name a folder with --data", "请用 --data 指定文件夹"),
-        )
-
-
-def _refuse_emptied(data: Path) -> None:
-    """Raise `LogDamaged` where the file of the event log is empty though there have been runs."""
-    file = data / RUNS
-    if not file.is_file() or file.stat().st_size:
-        return
-    if (data / VAULT).exists() or any((data / WHERE).glob("*.json")):
-        raise LogDamaged(
-            Text(
-                f"the event log {file} is empty, and there have been runs in {data}",
-                f"事件日志 {file} 是空的，而 {data} 中曾有运行",
-            ),
-            Text(
-                "restore the store from a backup; nothing runs on an empty one in its place",
-                "请从备份恢复存储；不会在空存储上继续运行",
-            ),
-        )
-
-
-def scan_of(data: Path) -> Scan:
-    """The raw rows of the event log in a data folder. Raises `UserError` where there is none."""
-    return Scan(store_file(data))
-
-
-def open_to_read(data: Path) -> CarefulLog:
-    """The event log in a data folder for readers, also where it is damaged. Raises `UserError` where there is none."""
-    return CarefulLog(store_file(data))
-
-
-def open_log(data: Path, *, make: bool = False) -> SqliteLog:
-    """The event log in a data folder. Raises `UserError` where there is none, unless it is to be made."""
-    if make:
-        _refuse_file(data)
-        _refuse_emptied(data)
-    file = data / RUNS if make else store_file(data)
-    log = SqliteLog(file)
-    ignored = data / ".gitignore"
-    if make and not ignored.exists():
-        # Runs and keys are never meant for a repository.
-        ignored.write_text("*\n", encoding="utf-8")
-    return log
-
-
-def open_vault(data: Path) -> SqliteVault:
-    """The vault in a data folder. Raises `UserError` where there is none."""
-    _refuse_file(data)
-    file = data / VAULT
-    if not file.is_file():
-        raise UserError(
-            Text(f"there is no vault in {data}", f"{data} 中没有保险库"),
-            Text("name the data folder with --data", "请用 --data 指定数据目录"),
-        )
-    return _whole_vault(file)
-
-
-def _whole_vault(file: Path) -> SqliteVault:
-    """The vault in `file`. Raises `LogDamaged` where damage is found in it."""
-    vault = SqliteVault(file)
-    try:
-        vault.refuse_damaged()
-    except BaseException:
-        vault.close()
-        raise
-    return vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +124,7 @@ async def open_for(
 
     Raises `ProcedureError` where the procedure does not pass its checks.
     """
-    catalogue = _catalogue(project)
+    catalogue = Catalogue(sources_of(project))
     try:
         specs = await catalogue.specs()
         files = files_of(project)
@@ -238,7 +144,7 @@ async def open_again(
     project: Project, guards: Guards, machine: Machine, others: Sequence[Machine], given: Collection[str]
 ) -> Connection:
     """What a run that was started earlier needs to go on: it is pinned to `machine`, and its family to `others`."""
-    catalogue = _catalogue(project)
+    catalogue = Catalogue(sources_of(project))
     try:
         return await _connect(project, guards, [], machine, others, catalogue, given)
     except BaseException:
@@ -263,7 +169,7 @@ async def _connect(
     log = open_log(data, make=True)
     try:
         log.refuse_damaged()
-        vault = _whole_vault(data / VAULT)
+        vault = whole_vault(data / VAULT)
     except BaseException:
         await log.close()
         raise
@@ -295,13 +201,6 @@ def _models(project: Project) -> tuple[Model, dict[str, Model]]:
         for spec in dict.fromkeys((default, *project.models.values()))
     }
     return opened[default], {name: opened[spec] for name, spec in project.models.items()}
-
-
-def _catalogue(project: Project) -> Catalogue:
-    tools = tools_of(project)
-    functions: list[Callable[..., Any]] = [tool for tool in tools if not isinstance(tool, McpSource)]
-    servers = [tool for tool in tools if isinstance(tool, McpSource)]
-    return Catalogue([FunctionSource(functions), *servers])
 
 
 def refuse_broken(
@@ -350,31 +249,3 @@ async def pinned_family(log: Log, events: Sequence[Event]) -> list[Machine]:
         for name, version in versions.items()
         if name not in own
     ]
-
-
-async def find_run(log: Log, wanted: str | None) -> str:
-    """The id of a run: itself, or a beginning that only one run has, or None for the latest.
-
-    Raises `UserError` where there is none or more than one.
-    """
-    rows = await log.runs(1 if wanted is None else 1000)
-    names = [row.run for row in rows]
-    if wanted is None:
-        if not names:
-            raise UserError(Text("there are no runs", "没有任何运行"), _RUN_HINT)
-        return names[0]
-    if wanted in names or (not wanted.startswith(ACCOUNT) and await log.read(wanted)):
-        return wanted
-    near = [name for name in names if wanted and name.startswith(wanted)]
-    if len(near) == 1:
-        return near[0]
-    if near:
-        listed = ", ".join(near[:5])
-        raise UserError(
-            Text(f"several runs begin with '{wanted}': {listed}", f"多个运行以“{wanted}”开头：{listed}"),
-            _RUN_HINT,
-        )
-    raise UserError(Text(f"there is no run '{wanted}'", f"没有运行“{wanted}”"), _RUN_HINT)
-
-
-_RUN_HINT = Text("`sopwith runs` lists the runs", "用 sopwith runs 查看所有运行")

@@ -18,12 +18,12 @@ from typing import Annotated, Literal
 import typer
 
 from sopwith.cli.columns import table
-from sopwith.cli.connection import VAULT, open_vault
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, Lang, Mcp, new_verb
 from sopwith.cli.probe import probe_model
 from sopwith.cli.project import MCP
 from sopwith.cli.settings import Settings, load_settings
+from sopwith.cli.store import VAULT, open_vault
 from sopwith.cli.terminal import terminal
 from sopwith.errors import NO_HINT, SopwithError, Text
 from sopwith.models.catalogue import DEFAULT, KNOWN, model_folder

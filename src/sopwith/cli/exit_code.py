@@ -32,8 +32,8 @@ MEANINGS = MappingProxyType(
         ),
         ExitCode.USAGE: Text("a mistake in the command, a setting or a file", "命令、设置或文件有误"),
         ExitCode.INVALID: Text(
-            "a procedure cannot be read, or it or a policy does not pass its checks",
-            "流程无法读取，或者流程、策略未通过检查",
+            "a procedure cannot be read, or it, a policy or a tool does not pass its checks",
+            "流程无法读取，或者流程、策略或工具未通过检查",
         ),
         ExitCode.ESCALATED: Text("the run was handed to a person", "运行已转交人工"),
         ExitCode.DENIED: Text("a rule denied the request or a call", "规则拒绝了请求或调用"),

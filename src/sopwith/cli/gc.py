@@ -12,12 +12,13 @@ from typing import Annotated
 import typer
 
 from sopwith.cli.columns import table
-from sopwith.cli.connection import VAULT, heads_of, scan_of, store_file
+from sopwith.cli.connection import heads_of
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, Lang, new_verb
 from sopwith.cli.project import WHERE
 from sopwith.cli.runs import local_time
 from sopwith.cli.settings import Settings, load_settings
+from sopwith.cli.store import VAULT, scan_of, store_file
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import LogDamaged, Text, UserError
 from sopwith.guard.vault import SqliteVault

@@ -14,7 +14,10 @@ ProcedureFile = Annotated[
 ]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning. 运行编号")]
 Tools = Annotated[
-    list[Path] | None, typer.Option("--tools", metavar="FILE.py", help="Python files with tools. 工具文件")
+    list[str] | None,
+    typer.Option(
+        "--tools", metavar="FILE|URL", help="Python files, OpenAPI documents, recorded:RUN. 工具文件"
+    ),
 ]
 Mcp = Annotated[
     Path | None, typer.Option("--mcp", metavar="FILE.json", help="MCP servers (mcpServers). MCP 服务器配置")

@@ -96,7 +96,7 @@ def test(
     async def tried() -> ExitCode:
         async with open_tools(project) as catalogue:
             specs = await catalogue.specs()
-            connected = bool(project.tools or project.mcp)
+            connected = project.connects
             bench = Bench(
                 shown, rules, specs, catalogue, check_policy(rules, read, specs if connected else None)
             )

@@ -1,4 +1,4 @@
-"""Profiles of models in a settings file: fields are put in, and everything else stays as it is."""
+"""Tables in a settings file: fields are put in, and everything else stays as it is."""
 
 from __future__ import annotations
 
@@ -12,15 +12,25 @@ from sopwith.cli.settings import FILE, project_file
 
 def write_profile(model: str, fields: Mapping[str, Any], folder: Path) -> Path:
     """Put `fields` into the profile of `model` in the nearest settings file, or a new one in `folder`; its path."""
+    return write_table(("profiles", model), fields, folder)
+
+
+def settings_file(folder: Path) -> Path:
+    """The nearest settings file, or the new one that would be in `folder`."""
+    return project_file(folder) or folder / FILE
+
+
+def write_table(path: tuple[str, str], fields: Mapping[str, Any], folder: Path) -> Path:
+    """Put `fields` into the table `path` of the nearest settings file, or a new one in `folder`; its path."""
     import tomlkit
 
-    file = project_file(folder) or folder / FILE
+    file = settings_file(folder)
     document: Any = tomlkit.parse(file.read_text(encoding="utf-8")) if file.is_file() else tomlkit.document()
     table: Any = document
     if file.name != FILE:
         table = document["tool"]["sopwith"]
-    for name in ("profiles", model):
-        table = table.setdefault(name, tomlkit.table(is_super_table=name == "profiles"))
+    for depth, name in enumerate(path):
+        table = table.setdefault(name, tomlkit.table(is_super_table=depth == 0))
     for name, value in fields.items():
         table[name] = value
     replace(file, tomlkit.dumps(document))

@@ -32,7 +32,7 @@ class Options:
     model: Sequence[str] | None = None
     """The default model, and `ROLE=MODEL` or `NAME=MODEL` for others."""
     data: Path | None = None
-    tools: Sequence[Path] | None = None
+    tools: Sequence[Path | str] | None = None
     mcp: Path | None = None
     policy: Path | None = None
     prices: Path | None = None
@@ -58,12 +58,18 @@ class Project:
     """The files of a run (absolute), its model, and its settings."""
 
     procedure: Path
-    tools: tuple[Path, ...]
+    tools: tuple[Path | str, ...]
+    """Paths; as texts, URLs and `recorded:RUN`."""
     mcp: Path | None
     policy: Path | None
     prices: Path | None
     settings: Settings
     allow: tuple[str, ...] = ()
+
+    @property
+    def connects(self) -> bool:
+        """Whether any tools are named."""
+        return bool(self.tools or self.mcp or self.settings.openapi)
 
     @property
     def model(self) -> str | None:
@@ -93,12 +99,21 @@ def find_project(file: Path, options: Options, allow: Sequence[str] = ()) -> Pro
     """
     file = procedure_file(file)
     _hold_to_a_file(file)
-    folder = file.resolve().parent
+    return _project_of(file.resolve(), options, allow)
+
+
+def folder_project(folder: Path, options: Options) -> Project:
+    """The project in `folder`, without any of its procedures."""
+    return _project_of(folder.resolve() / "tools", options, ())
+
+
+def _project_of(file: Path, options: Options, allow: Sequence[str]) -> Project:
+    folder = file.parent
     settings = load_settings(folder, options.given())
     tools = settings.tools if settings.tools is not None else _there(folder / TOOLS)
     project = Project(
-        procedure=file.resolve(),
-        tools=tuple(path.absolute() for path in tools),
+        procedure=file,
+        tools=absolute_sources(tools),
         mcp=_file(settings.mcp, folder / MCP),
         policy=_file(settings.policy, folder / POLICY),
         prices=_file(settings.prices, folder / PRICES),
@@ -106,9 +121,14 @@ def find_project(file: Path, options: Options, allow: Sequence[str] = ()) -> Pro
         allow=tuple(allow),
     )
     for path in (*project.tools, project.mcp, project.policy, project.prices):
-        if path is not None:
+        if isinstance(path, Path):
             _hold_to_a_file(path)
     return project
+
+
+def absolute_sources(tools: Sequence[Path | str]) -> tuple[Path | str, ...]:
+    """Sources of tools with absolute paths."""
+    return tuple(each.absolute() if isinstance(each, Path) else each for each in tools)
 
 
 def _hold_to_a_file(path: Path) -> None:
@@ -133,6 +153,10 @@ def remember(project: Project, data: Path, run: str) -> None:
     noted: dict[str, Any] = {
         "procedure": str(project.procedure),
         "tools": [str(path) for path in project.tools],
+        "openapi": {
+            name: {**table, "document": str(absolute_sources([table["document"]])[0])}
+            for name, table in project.settings.openapi.items()
+        },
         "mcp": str(project.mcp) if project.mcp else None,
         "policy": str(project.policy) if project.policy else None,
         "prices": str(project.prices) if project.prices else None,

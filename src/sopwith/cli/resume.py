@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from sopwith.cli.connection import find_run, guards_of, open_again, open_log, pinned, pinned_family
+from sopwith.cli.connection import guards_of, open_again, pinned, pinned_family
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import (
     Answers,
@@ -31,10 +31,11 @@ from sopwith.cli.options import (
     Tools,
     new_verb,
 )
-from sopwith.cli.project import Options, Project, remembered
+from sopwith.cli.project import Options, Project, absolute_sources, remembered
 from sopwith.cli.run import unusual
 from sopwith.cli.session import Session, question
 from sopwith.cli.settings import load_settings
+from sopwith.cli.store import find_run, open_log
 from sopwith.cli.terminal import terminal
 from sopwith.errors import Text, UserError
 from sopwith.ir.event import Event
@@ -148,11 +149,12 @@ def project_again(options: Options, task: str) -> Project:
     for name in ("tools", "mcp", "policy", "prices", "model"):
         if given[name] is None:
             given[name] = noted.get(name)
+    given["openapi"] = noted.get("openapi")
     given["models"] = {**noted.get("models", {}), **(given["models"] or {})}
     settings = load_settings(Path.cwd(), given)
     return Project(
         procedure=Path(noted.get("procedure", "")),
-        tools=tuple(path.absolute() for path in settings.tools or ()),
+        tools=absolute_sources(settings.tools or ()),
         mcp=settings.mcp.absolute() if settings.mcp else None,
         policy=settings.policy.absolute() if settings.policy else None,
         prices=settings.prices.absolute() if settings.prices else None,

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from sopwith.cli.connection import open_to_read
+from sopwith.cli.store import open_to_read
 from sopwith.log.port import RunRow
 
 PAUSE = 0.5

@@ -13,11 +13,11 @@ from typing import Annotated
 import typer
 
 from sopwith.cli.columns import table
-from sopwith.cli.connection import open_to_read
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, Lang, new_verb
 from sopwith.cli.run_changes import Changes, looks
 from sopwith.cli.settings import load_settings
+from sopwith.cli.store import open_to_read
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text
 from sopwith.ir.spoken import spoken

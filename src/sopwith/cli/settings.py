@@ -6,6 +6,7 @@ The first of these that has a setting decides. A relative path in a file is rela
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -23,6 +24,8 @@ from sopwith.log.head import is_url
 from sopwith.models.profile import Profiles
 
 FILE = "sopwith.toml"
+RECORDED = "recorded:"
+"""Before the id of a run whose calls stand in the place of tools."""
 PREFIX = "SOPWITH_"
 SIGNING_KEY = "audit.key"
 """The name of the file of the signing key, beside the user's own settings."""
@@ -40,7 +43,20 @@ OTHER_VARIABLES = frozenset(
 )
 """Variables of the same prefix that are no settings."""
 
-Kind = Literal["text", "table", "profiles", "words", "path", "place", "paths", "count", "seconds", "money"]
+Kind = Literal[
+    "text",
+    "table",
+    "profiles",
+    "words",
+    "path",
+    "place",
+    "paths",
+    "sources",
+    "tables",
+    "count",
+    "seconds",
+    "money",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +89,16 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "data": Setting(
             "path", Text("the folder of the event log, vault and key", "事件日志、保险库与密钥所在目录")
         ),
-        "tools": Setting("paths", Text("Python files with tools", "含工具的 Python 文件")),
+        "tools": Setting(
+            "sources",
+            Text(
+                "Python files with tools, OpenAPI documents, recorded:RUN",
+                "含工具的 Python 文件、OpenAPI 文档、recorded:运行编号",
+            ),
+        ),
+        "openapi": Setting(
+            "tables", Text("OpenAPI documents by the names of their tools", "OpenAPI 文档，以来源名称为键")
+        ),
         "procedures": Setting(
             "paths", Text("files and folders of procedures that may be called", "可被调用的流程文件与目录")
         ),
@@ -104,6 +129,8 @@ _WANTED: Mapping[Kind, Text] = {
     "path": Text("a path", "路径"),
     "place": Text("a path or a URL", "路径或 URL"),
     "paths": Text("a list of paths", "路径列表"),
+    "sources": Text("a list of paths, URLs or recorded:RUN", "路径、URL 或 recorded:运行编号 的列表"),
+    "tables": Text("tables, each with a document", "各含 document 的表"),
     "count": Text("a whole number, 0 or more", "不小于 0 的整数"),
     "seconds": Text("a number, 0 or more", "不小于 0 的数"),
     "money": Text("a number, 0 or more", "不小于 0 的数"),
@@ -118,7 +145,8 @@ class Settings:
     models: Mapping[str, str]
     profiles: Profiles
     data: Path
-    tools: tuple[Path, ...] | None
+    tools: tuple[Path | str, ...] | None
+    openapi: Mapping[str, Mapping[str, Any]]
     procedures: tuple[Path, ...]
     mcp: Path | None
     policy: Path | None
@@ -145,7 +173,7 @@ def load_settings(
     found: dict[str, str] = {}
     for layer, source in _layers(folder, given or {}, environment):
         for name, value in layer.items():
-            adds_up = SETTINGS[name].kind in ("table", "profiles")
+            adds_up = SETTINGS[name].kind in ("table", "tables", "profiles")
             values[name] = {**values.get(name, {}), **value} if adds_up else value
             found[name] = source
     budget = {name.partition(".")[2]: value for name, value in values.items() if name.startswith("budget.")}
@@ -155,6 +183,7 @@ def load_settings(
         profiles=Profiles(values.get("profiles"), found.get("profiles", "") + ": profiles"),
         data=values.get("data", Path(".sopwith")),
         tools=values.get("tools"),
+        openapi=MappingProxyType(values.get("openapi", {})),
         procedures=values.get("procedures", ()),
         mcp=values.get("mcp"),
         policy=values.get("policy"),
@@ -255,6 +284,8 @@ def _parsed(kind: Kind, text: str) -> Any:
     """The text of a variable as a value; what is not a number stays text, and is refused as such."""
     if kind == "paths":
         return text.split(os.pathsep)
+    if kind == "sources":
+        return re.split(rf"(?<!recorded)(?<!https)(?<!http){re.escape(os.pathsep)}", text)
     if kind == "words":
         return [word.strip() for word in text.split(",")]
     if kind == "table":
@@ -282,6 +313,16 @@ def _unknown(name: str, source: str, known: tuple[str, ...]) -> UserError:
     )
 
 
+def _has_document(table: Any) -> bool:
+    return isinstance(table, dict) and isinstance(table.get("document"), str)  # pyright: ignore[reportUnknownMemberType]
+
+
+def _source(item: str | Path, folder: Path) -> Path | str:
+    """Where tools come from: a path, or as it is a URL or `recorded:RUN`."""
+    text = str(item)
+    return text if is_url(text) or text.startswith(RECORDED) else folder / Path(item).expanduser()
+
+
 def _is_table(value: dict[Any, Any]) -> bool:
     return all(isinstance(item, str) and item for item in value.values())
 
@@ -298,6 +339,15 @@ def _value(name: str, value: Any, folder: Path, place: str) -> Any:
             isinstance(each, dict) for each in cast("dict[Any, Any]", value).values()
         ):
             return cast("dict[str, dict[str, Any]]", value)
+        case "tables", dict() if all(map(_has_document, cast("dict[Any, Any]", value).values())):
+            tables = cast("dict[str, dict[str, Any]]", value)
+            return {
+                key: {**each, "document": _source(each["document"], folder)} for key, each in tables.items()
+            }
+        case "sources", (list() | tuple()) if all(
+            isinstance(item, str | Path) and str(item) for item in cast("list[Any]", value)
+        ):
+            return tuple(_source(item, folder) for item in cast("list[str | Path]", value))
         case "place", str() if is_url(value):
             return value
         case (("path" | "place"), (str() | Path())) if str(value):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sopwith.cli.connection import find_run, open_to_read, pinned
+from sopwith.cli.connection import pinned
 from sopwith.cli.details import details, step_json
 from sopwith.cli.money import dollars
 from sopwith.cli.options import AsJson, AsLines, Data, Lang, new_verb
@@ -19,6 +19,7 @@ from sopwith.cli.progress import StepLine
 from sopwith.cli.record import records, short
 from sopwith.cli.runs import local_time
 from sopwith.cli.settings import load_settings
+from sopwith.cli.store import find_run, open_to_read
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import LogDamaged, LogError, Text, UserError
 from sopwith.ir.event import Event, ModelReplied, ModelRequested, event_json

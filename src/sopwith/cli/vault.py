@@ -12,10 +12,10 @@ from typing import Annotated
 import typer
 
 from sopwith.cli.columns import table
-from sopwith.cli.connection import find_run, open_log, open_vault
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, Lang, new_verb
 from sopwith.cli.settings import load_settings
+from sopwith.cli.store import find_run, open_log, open_vault
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import PolicyError, Text, UserError
 from sopwith.guard.erasure import holding

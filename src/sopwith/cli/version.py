@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sopwith.cli.connection import find_run, open_to_read, pinned
+from sopwith.cli.connection import pinned
 from sopwith.cli.project import Options, find_project
 from sopwith.cli.settings import load_settings
+from sopwith.cli.store import find_run, open_to_read
 from sopwith.cli.terminal import Terminal
 from sopwith.cli.toolbox import open_tools
 from sopwith.errors import LogDamaged, SopwithError, Text, UserError
@@ -54,7 +55,7 @@ async def open_version(shown: Terminal, name: str, options: Options) -> Version:
     project = find_project(file, options)
     procedure = read(file).procedure
     effects: dict[str, Effect] = {}
-    if project.tools or project.mcp is not None:
+    if project.connects:
         try:
             async with open_tools(project) as catalogue:
                 effects = {spec.name: spec.effect for spec in (await catalogue.specs()).values()}

@@ -9,12 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from sopwith.cli.connection import guards_of, open_again, open_log, pinned, pinned_family
+from sopwith.cli.connection import guards_of, open_again, pinned, pinned_family
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, Lang, Mcp, ModelSpec, PolicyFile, PriceFile, Tools, new_verb
 from sopwith.cli.project import Options
 from sopwith.cli.resume import project_again
 from sopwith.cli.settings import load_settings
+from sopwith.cli.store import open_log
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.cli.waits import highest, waits_json
 from sopwith.errors import SopwithError, Text

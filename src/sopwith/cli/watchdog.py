@@ -12,10 +12,11 @@ from typing import Annotated
 
 import typer
 
-from sopwith.cli.connection import alerts_of, open_log
+from sopwith.cli.connection import alerts_of
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, Lang, new_verb
 from sopwith.cli.settings import Settings, load_settings
+from sopwith.cli.store import open_log
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text, UserError
 from sopwith.guard.alert import Alert, Webhook

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sopwith.tools.port import Reconciled, ToolResult, ToolSource
     from sopwith.tools.program import Ran, command
     from sopwith.tools.reconcile import Done, NotDone, Unsure
+    from sopwith.tools.recorded import RecordedSource
 
 _HOMES = {
     "Catalogue": "catalogue",
@@ -24,6 +25,7 @@ _HOMES = {
     "OpenApiSource": "openapi",
     "Ran": "program",
     "Reconciled": "port",
+    "RecordedSource": "recorded",
     "ToolError": "declaration",
     "ToolResult": "port",
     "ToolSource": "port",
@@ -44,6 +46,7 @@ __all__ = [
     "OpenApiSource",
     "Ran",
     "Reconciled",
+    "RecordedSource",
     "ToolError",
     "ToolResult",
     "ToolSource",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from sopwith.errors import Text, UserError
+from sopwith.errors import Text, UserError, ValueRefused
 from sopwith.ir.schema import validator
 from sopwith.ir.schema_problem import json_path
 from sopwith.ir.tool import ErrorData, ToolSpec
-from sopwith.ir.value import Json
+from sopwith.ir.value import Json, storable
 
 _OPEN = frozenset({
     "additionalProperties", "patternProperties", "unevaluatedProperties", "propertyNames",
@@ -35,6 +35,16 @@ def problems(spec: ToolSpec, arguments: Json) -> tuple[str, ...]:
         for name in given
         if name not in _listed(spec) and not _OPEN & spec.input_schema.keys()
     )
+
+
+def prepared(spec: ToolSpec, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
+    """`arguments` as plain JSON where `spec` takes and lists them, for a tool that has no defaults of its own."""
+    try:
+        plain = cast("dict[str, Json]", storable(arguments))
+    except ValueRefused as error:
+        return ErrorData(code="invalid_arguments", message=error.message.en)
+    found = problems(spec, plain)
+    return ErrorData(code="invalid_arguments", message="; ".join(found)) if found else plain
 
 
 def _listed(spec: ToolSpec) -> tuple[str, ...]:

@@ -33,6 +33,11 @@ class Catalogue:
         listed = [spec.model_dump(mode="json") for spec in (await self.specs()).values()]
         return digest(canonical(listed))
 
+    def source_name(self, tool: str) -> str:
+        """The name of the source of a tool. Call it after `specs`."""
+        source = self._source_of[tool]
+        return str(getattr(source, "name", type(source).__name__))
+
     def problems(self) -> list[Text]:
         """What the sources have left out, and why."""
         return [problem for source in self.sources for problem in getattr(source, "problems", ())]

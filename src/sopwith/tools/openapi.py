@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from sopwith.errors import NO_HINT, Text, ToolSourceError, UserError, ValueRefused
+from sopwith.errors import NO_HINT, Text, ToolSourceError, UserError
 from sopwith.ir.diagnostic import Diagnostic, Place, Severity
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
-from sopwith.ir.value import Json, storable
-from sopwith.tools.arguments import changes, problems
+from sopwith.ir.value import Json
+from sopwith.tools.arguments import changes, prepared
 from sopwith.tools.bounded import Bounded, Outcome, OutOfTime
 from sopwith.tools.openapi_auth import Credentials, Reference
 from sopwith.tools.openapi_document import Document, Operation, parse_document, read_document
@@ -91,12 +91,10 @@ class OpenApiSource:
         spec = self._specs.get(name)
         if spec is None:
             return ErrorData(code="unknown_tool", message=f"there is no tool {name}")
-        try:
-            plain = cast("dict[str, Json]", storable(arguments))
-        except ValueRefused as error:
-            return ErrorData(code="invalid_arguments", message=error.message.en)
-        found = problems(spec, plain)
-        wrong = "; ".join(found) if found else misplaced(self._operations[name], plain)
+        plain = prepared(spec, arguments)
+        if isinstance(plain, ErrorData):
+            return plain
+        wrong = misplaced(self._operations[name], plain)
         return ErrorData(code="invalid_arguments", message=wrong) if wrong else plain
 
     async def call(
@@ -114,8 +112,8 @@ class OpenApiSource:
             return failed("unavailable", f"the document of {self.name} was not read within {limit:g} s")
         if spec is None:
             return failed("unknown_tool", f"there is no tool {name}")
-        prepared = self.prepare(name, arguments)
-        changed = prepared if isinstance(prepared, ErrorData) else changes(arguments, prepared)
+        given = self.prepare(name, arguments)
+        changed = given if isinstance(given, ErrorData) else changes(arguments, given)
         if changed is not None:
             return ToolResult(error=changed)
         return await self._perform(spec, arguments, key, None if end is None else end - clock())

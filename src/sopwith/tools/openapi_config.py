@@ -34,7 +34,7 @@ class _Client(BaseModel):
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    document: str = Field(min_length=1)
+    document: str | Path
     url: str | None = Field(default=None, pattern="^https?://")
     auth: dict[str, str | _Client] = Field(default_factory=dict)
     effects: dict[str, Effect] = Field(default_factory=dict)
@@ -59,7 +59,7 @@ def openapi_source(name: str, settings: Mapping[str, Any], place: str) -> OpenAp
         scheme: given if isinstance(given, str) else ClientCredentials(**given.model_dump())
         for scheme, given in entry.auth.items()
     }
-    document = entry.document if is_url(entry.document) else Path(entry.document)
+    document = entry.document if is_url(str(entry.document)) else Path(entry.document)
     try:
         return OpenApiSource(
             name,

@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import urljoin, urlsplit
 
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import SafeConstructor
+from ruamel.yaml.error import YAMLError
+
 from sopwith.errors import Text, ToolSourceError, UserError
 from sopwith.ir.coerce import resolve
 from sopwith.ir.value import Json, storable
@@ -107,20 +111,20 @@ def read_document(path: Path) -> dict[str, Json]:
         raise ToolSourceError(Text(f"{path} is not UTF-8", f"{path} 不是 UTF-8 编码"), _DESCRIBE) from error
 
 
+class _Plain(SafeConstructor):
+    """Dates stay text, as JSON has them."""
+
+
+def _as_text(_: Any, node: Any) -> str:
+    return node.value
+
+
+cast("Any", _Plain).add_constructor("tag:yaml.org,2002:timestamp", _as_text)
+
+
 def _yaml(text: str) -> Any:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.constructor import SafeConstructor
-    from ruamel.yaml.error import YAMLError
-
-    class Plain(SafeConstructor):
-        """Dates stay text, as JSON has them."""
-
-    def scalar(_: Any, node: Any) -> str:
-        return node.value
-
     yaml: Any = YAML(typ="safe", pure=True)
-    yaml.Constructor = Plain
-    cast("Any", Plain).add_constructor("tag:yaml.org,2002:timestamp", scalar)
+    yaml.Constructor = _Plain
     try:
         return _texts(yaml.load(text))
     except YAMLError as error:

@@ -11,6 +11,7 @@ from tests.lang.check.tools import LIBRARY, NOW, TOOLS
 from sopwith.lang.check import check
 from sopwith.lang.check.codes import CODES, LIBRARY_CODES
 from sopwith.lang.yaml import read_yaml
+from sopwith.tools.codes import TOOL_CODES
 
 ROOT = Path(__file__).parents[3]
 PAGES = {"en": ROOT / "docs" / "diagnostics.md", "zh": ROOT / "docs" / "diagnostics.zh.md"}
@@ -73,7 +74,7 @@ def test_every_code_in_the_sources_has_a_section(language: str) -> None:
 def test_sections_are_sorted_and_carry_their_titles(language: str) -> None:
     found = sections(language)
     assert list(found) == sorted(found)
-    titles = {**CODES, **LIBRARY_CODES}
+    titles = {**CODES, **LIBRARY_CODES, **TOOL_CODES}
     assert {code: found[code][0] for code in titles} == {c: t.in_(language) for c, t in titles.items()}
 
 

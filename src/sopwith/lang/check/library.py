@@ -28,7 +28,7 @@ _ENDINGS = re.compile(r"(?:ies|ing|ed|es|s)$")
 
 def library_problems(documents: Sequence[Document]) -> list[Diagnostic]:
     """SW810: the procedures that another one before them is taken for, each with the one it resembles most."""
-    index = _Index([Counter(words(_text(document.procedure))) for document in documents])
+    index = Likeness([Counter(words(_text(document.procedure))) for document in documents])
     found: list[Diagnostic] = []
     for i, document in enumerate(documents):
         twin = next((j for j in range(i) if documents[j].procedure.id == document.procedure.id), None)
@@ -61,8 +61,8 @@ class _Posting:
     weight: float
 
 
-class _Index:
-    """BM25 over a few bags of words; a query is the set of words of one of them."""
+class Likeness:
+    """How alike bags of words are, by BM25; a query is the set of words of one of them."""
 
     def __init__(self, bags: Sequence[Counter[str]]) -> None:
         self._bags = bags
