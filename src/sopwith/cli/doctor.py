@@ -41,6 +41,7 @@ EXTRAS = {
     "openai": "openai",
     "anthropic": "anthropic",
     "mcp": "mcp",
+    "openapi": "httpx2",
     "draw": "pygraphviz",
     "word": "docx",
     "calibrate": "scipy",
