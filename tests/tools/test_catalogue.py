@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, cast
 
 import pytest
 from pydantic import StringConstraints
 
 from sopwith.errors import Text, ToolSourceError, UserError
 from sopwith.ir.tool import ErrorData, ToolSpec
-from sopwith.tools import Catalogue, FunctionSource, McpSource, ToolResult, tool
+from sopwith.ir.value import Json
+from sopwith.tools import Catalogue, FunctionSource, McpSource, ToolResult, ToolSource, tool
 
 
 @tool(name="b.second", inline=True)
@@ -113,3 +115,35 @@ async def test_all_sources_are_closed_even_if_one_fails_to() -> None:
 
 async def test_what_was_left_out_is_told() -> None:
     assert [problem.en for problem in Catalogue([Ending(), Ending()]).problems()] == ["x: left out"] * 2
+
+
+class Bad:
+    """A source one of whose tools demands itself, and one of which is far too large."""
+
+    name = "bad"
+
+    def __init__(self) -> None:
+        node: Json = {"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#"}}}
+        large: Json = {"type": "object", "properties": {f"p{i}": {"type": "string"} for i in range(90_000)}}
+        self.listed = [
+            ToolSpec(name="bad.endless", input_schema=node),
+            ToolSpec(name="bad.fine"),
+            ToolSpec(name="bad.large", output_schema=large),
+        ]
+
+    async def specs(self) -> Sequence[ToolSpec]:
+        return self.listed
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_a_tool_with_an_impossible_schema_is_left_out_with_a_code_and_the_others_stay() -> None:
+    catalogue = Catalogue([cast("ToolSource", Bad())])
+    assert set(await catalogue.specs()) == {"bad.fine"}
+    told = [(d.code, d.place.file, d.message.en.partition(":")[0]) for d in catalogue.diagnostics()]
+    assert told == [("SW432", "bad", "bad.endless"), ("SW431", "bad", "bad.large")]
+    assert [said.zh.partition("：")[0] for said in catalogue.problems()] == ["bad.endless", "bad.large"]
+    assert catalogue.prepare("bad.endless", {}) == ErrorData(
+        code="unknown_tool", message="there is no tool bad.endless"
+    )

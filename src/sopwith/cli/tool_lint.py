@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from sopwith.errors import NO_HINT, Text
+from sopwith.errors import Text
 from sopwith.ir.coerce import resolve
 from sopwith.ir.diagnostic import Diagnostic, Place, Severity
 from sopwith.ir.tool import Effect, ToolSpec
@@ -243,13 +243,3 @@ def _spaced(name: str) -> str:
 
 def _of(spec: ToolSpec, en: str, zh: str) -> Text:
     return Text(f"{spec.name}: {en}", f"{spec.name}：{zh}")
-
-
-def left_out(problems: Sequence[Text], place: str) -> list[Diagnostic]:
-    """What a source that gives no codes says that it does not use."""
-    return [
-        Diagnostic(
-            code="SW436", severity=Severity.WARNING, place=Place(file=place), message=said, hint=NO_HINT
-        )
-        for said in problems
-    ]

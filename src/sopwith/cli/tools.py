@@ -33,7 +33,7 @@ from sopwith.cli.profile_file import settings_file, write_table
 from sopwith.cli.project import Options, Project, folder_project
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.cli.tool_call import call_tool
-from sopwith.cli.tool_lint import left_out, lint
+from sopwith.cli.tool_lint import lint
 from sopwith.cli.tool_test import Tested, test_tool
 from sopwith.cli.toolbox import open_tools
 from sopwith.errors import Text, UserError
@@ -312,7 +312,7 @@ class _Opened:
     def __init__(self, catalogue: Catalogue, specs: Mapping[str, ToolSpec]) -> None:
         self.specs = specs
         self._source = {name: catalogue.source_name(name) for name in specs}
-        self.problems = _diagnostics(catalogue.sources)
+        self.problems = catalogue.diagnostics()
 
     @classmethod
     async def read(cls, catalogue: Catalogue) -> _Opened:
@@ -365,16 +365,6 @@ class _Opened:
     def as_json(self, spec: ToolSpec) -> dict[str, Any]:
         """A tool as data, with its alias and its source."""
         return {"alias": alias(spec.name), "source": self.source(spec.name), **spec.model_dump(mode="json")}
-
-
-def _diagnostics(sources: Sequence[ToolSource]) -> list[Diagnostic]:
-    """What the sources have left out."""
-    found: list[Diagnostic] = []
-    for source in sources:
-        told: list[Diagnostic] | None = getattr(source, "diagnostics", None)
-        name = str(getattr(source, "name", type(source).__name__))
-        found += left_out(getattr(source, "problems", ()), name) if told is None else told
-    return found
 
 
 def _project(tools: list[str] | None, mcp: Path | None, data: Path | None) -> Project:

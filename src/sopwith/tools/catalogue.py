@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 
-from sopwith.errors import Text, UserError
+from sopwith.errors import NO_HINT, Text, UserError
+from sopwith.ir.diagnostic import Diagnostic, Place, Severity
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json, canonical, digest
 from sopwith.tools.port import Reconciled, ToolResult, ToolSource, failed
+from sopwith.tools.schema import hold_to_limits
 
 
 class Catalogue:
@@ -18,6 +21,7 @@ class Catalogue:
         self.sources = tuple(sources)
         self._specs: dict[str, ToolSpec] | None = None
         self._source_of: dict[str, ToolSource] = {}
+        self._left_out: list[Diagnostic] = []
 
     async def specs(self) -> dict[str, ToolSpec]:
         """All tools, sorted by name.
@@ -39,8 +43,12 @@ class Catalogue:
         return str(getattr(source, "name", type(source).__name__))
 
     def problems(self) -> list[Text]:
-        """What the sources have left out, and why."""
-        return [problem for source in self.sources for problem in getattr(source, "problems", ())]
+        """What was left out, and why."""
+        return [told.message for told in self.diagnostics()]
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """The same with codes: what the sources have left out, and tools with a schema that is too large or endless."""
+        return [*(told for source in self.sources for told in _told(source)), *self._left_out]
 
     def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
         """The arguments exactly as the tool will get them; see `ToolSource.prepare`. Call it after `specs`."""
@@ -83,13 +91,37 @@ class Catalogue:
         for source, specs in zip(self.sources, read, strict=True):
             if isinstance(specs, BaseException):
                 raise specs
-            for spec in specs:
+            for spec in filter(partial(self._fits, source), specs):
                 if spec.name in source_of:
                     raise _twice(spec.name, source_of[spec.name], source)
                 found[spec.name] = spec
                 source_of[spec.name] = source
         self._source_of = source_of
         return {name: found[name] for name in sorted(found)}
+
+    def _fits(self, source: ToolSource, spec: ToolSpec) -> bool:
+        try:
+            hold_to_limits(spec.input_schema)
+            hold_to_limits(spec.output_schema)
+        except UserError as error:
+            said = Text(f"{spec.name}: {error.message.en}", f"{spec.name}：{error.message.zh}")
+            self._left_out.append(_diagnostic(error.code, source, said, error.hint))
+            return False
+        return True
+
+
+def _told(source: ToolSource) -> list[Diagnostic]:
+    """What a source has left out; one that gives no codes has its `problems` under SW436."""
+    coded: list[Diagnostic] | None = getattr(source, "diagnostics", None)
+    if coded is not None:
+        return coded
+    problems: Iterable[Text] = getattr(source, "problems", ())
+    return [_diagnostic("SW436", source, said) for said in problems]
+
+
+def _diagnostic(code: str, source: ToolSource, said: Text, hint: Text = NO_HINT) -> Diagnostic:
+    place = Place(file=str(getattr(source, "name", type(source).__name__)))
+    return Diagnostic(code=code, severity=Severity.WARNING, place=place, message=said, hint=hint)
 
 
 def _twice(name: str, first: ToolSource, second: ToolSource) -> UserError:

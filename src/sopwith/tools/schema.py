@@ -19,8 +19,17 @@ _ALL, _ANY = "allOf", ("anyOf", "oneOf")
 
 
 def hold_to_usable(schema: Json) -> None:
-    """Raise `UserError` for what is no JSON Schema (SW430), for one larger than `LARGEST` (SW431), and for one that
-    nothing satisfies because it demands itself (SW432)."""
+    """Raise `UserError` for what is no JSON Schema (SW430), and as `hold_to_limits`."""
+    hold_to_limits(schema)
+    try:
+        validator(schema)
+    except UserError as error:
+        raise UserError(error.message, error.hint, UNUSABLE) from error
+
+
+def hold_to_limits(schema: Json) -> None:
+    """Raise `UserError` for a schema larger than `LARGEST` (SW431), and for one that nothing satisfies because it
+    demands itself (SW432)."""
     size = len(canonical(schema))
     if size > LARGEST:
         raise UserError(
@@ -31,10 +40,6 @@ def hold_to_usable(schema: Json) -> None:
             Text("Leave the tool out, or have its schema made smaller.", "请去掉该工具，或精简它的 schema。"),
             TOO_LARGE,
         )
-    try:
-        validator(schema)
-    except UserError as error:
-        raise UserError(error.message, error.hint, UNUSABLE) from error
     if endless(schema):
         raise UserError(
             Text("its $ref goes in a circle that no value can end", "它的 $ref 循环，没有任何值能满足"),
@@ -60,18 +65,20 @@ class _Ends:
     """The least fixed point of "a finite value satisfies it" over all that a schema refers to."""
 
     def __init__(self, root: Json) -> None:
-        self._root = root
-        self._targets = {ref: resolve(root, ref) for ref in set(_references(root))}
+        self._targets = {ref: resolve(root, ref) for ref in dict.fromkeys(_references(root))}
         self._ending: set[str] = {ref for ref, node in self._targets.items() if node is None}
+        self._waiting: dict[str, set[str]] = {}
+        """The references that could not be said to end because of this one."""
+        self._asked = ""
 
     def some_endless(self) -> bool:
         """Whether the target of some reference is satisfied by no finite value."""
-        before = -1
-        while len(self._ending) != before:
-            before = len(self._ending)
-            self._ending |= {
-                ref for ref, node in self._targets.items() if ref not in self._ending and self.ends(node)
-            }
+        left = list(self._targets)
+        while left:
+            self._asked = left.pop()
+            if self._asked not in self._ending and self.ends(self._targets[self._asked]):
+                self._ending.add(self._asked)
+                left += self._waiting.pop(self._asked, ())
         return len(self._ending) < len(self._targets)
 
     def ends(self, schema: Json) -> bool:
@@ -81,6 +88,7 @@ class _Ends:
         node = cast("dict[str, Json]", schema)
         ref = node.get("$ref")
         if isinstance(ref, str) and ref in self._targets and ref not in self._ending:
+            self._waiting.setdefault(ref, set()).add(self._asked)
             return False
         if not all(map(self.ends, _list(node.get(_ALL)))):
             return False
