@@ -13,6 +13,7 @@ from tests.tools.ledger_server import DOCUMENTS, TOKEN, LedgerServer
 from sopwith.errors import ToolSourceError, UserError
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
+from sopwith.models.constraint import constraint
 from sopwith.tools import OpenApiSource
 from sopwith.tools.openapi_auth import ClientCredentials
 
@@ -78,8 +79,8 @@ async def test_what_cannot_be_called_is_told_and_the_others_stay(ledger: OpenApi
 async def test_the_dialect_of_30_becomes_json_schema(ledger: OpenApiSource) -> None:
     specs = await specs_of(ledger)
     transfer = specs["ledger.transfer"].input_schema
-    assert transfer["properties"]["body"] == {"$ref": "#/components/schemas/Transfer"}
-    assert transfer["components"]["schemas"]["Transfer"] == {
+    assert transfer["properties"]["body"] == {"$ref": "#/$defs/Transfer"}
+    assert transfer["$defs"]["Transfer"] == {
         "type": "object",
         "required": ["to", "amount"],
         "properties": {
@@ -243,7 +244,7 @@ async def test_a_chinese_document_of_31(hr: OpenApiSource, server: LedgerServer)
     wrong = hr.prepare("人事.查询员工", {"工号": "7"})
     assert isinstance(wrong, ErrorData) and "$.工号" in wrong.message
     tree = specs["人事.更新部门"].input_schema["properties"]["body"]
-    assert tree == {"$ref": "#/components/schemas/部门", "description": "新的部门树。"}
+    assert tree == {"$ref": "#/$defs/部门", "description": "新的部门树。"}
 
 
 async def test_a_token_is_asked_for_once(hr: OpenApiSource, server: LedgerServer) -> None:
@@ -296,3 +297,10 @@ async def test_what_is_no_usable_document_is_an_error_with_its_file(
     with pytest.raises(ToolSourceError, match=told) as raised:
         await OpenApiSource("api", file).specs()
     assert str(file) in raised.value.message.en and str(file) in raised.value.message.zh
+
+
+async def test_a_decoder_is_held_to_what_a_reference_means(hr: OpenApiSource) -> None:
+    schema = (await specs_of(hr))["人事.更新部门"].input_schema
+    held = constraint(schema, 100)
+    assert held["properties"]["body"] == {"$ref": "#/$defs/部门"}
+    assert held["$defs"]["部门"]["properties"]["下级"]["items"] == {"$ref": "#/$defs/部门"}

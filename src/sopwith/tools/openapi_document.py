@@ -153,11 +153,6 @@ class Document:
         self.location = location
         self.schemas = SchemaReader(self.content, old=str(content["openapi"]).startswith("3.0"))
 
-    @property
-    def title(self) -> str:
-        """What the document calls itself."""
-        return str(_map(self.content.get("info")).get("title", ""))
-
     def server(self) -> str | None:
         """The base URL of the first server, or None where the document names none that is whole."""
         return self._server(self.content)

@@ -1,14 +1,14 @@
 """The schemas of an OpenAPI document as those of tools: JSON Schema 2020-12, together with what they refer to.
 
 OpenAPI 3.0 has its own dialect (`nullable`, `exclusiveMinimum: true`, `example`); that of 3.1 is JSON Schema itself.
-References into `#/components/schemas` stay as they are written, and what they mean is carried along under the same
-pointers; a reference to anything else in the document is carried under `$defs`.
+References stay references: what they mean is carried along under `$defs`, where every reader of schemas looks for it,
+a schema of `#/components/schemas` under its own name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Literal, cast
 from urllib.parse import unquote
 
 from sopwith.errors import Text, UserError
@@ -19,6 +19,7 @@ Way = Literal["input", "output"]
 """Whether a schema is that of what is sent or of what comes back: some properties belong to one only."""
 
 _SCHEMAS = "#/components/schemas/"
+_DEFINITIONS = "#/$defs/"
 _ONE = frozenset({
     "items", "additionalProperties", "additionalItems", "unevaluatedProperties", "unevaluatedItems", "not", "if",
     "then", "else", "contains", "propertyNames", "contentSchema",
@@ -44,13 +45,13 @@ class SchemaReader:
     def whole(self, schema: Json, way: Way) -> dict[str, Json]:
         """`schema` as one that stands alone. Raises `UserError` for a reference that leads nowhere or outside."""
         walk = _Walk(self._document, self._old, way)
-        root = walk.schema(schema)
-        if not isinstance(root, dict):
-            root = cast("dict[str, Json]", {} if root is True else {"not": {}})
+        read = walk.schema(schema)
+        root: dict[str, Json] = {} if read is True else {"not": {}}
+        if isinstance(read, dict):
+            root = cast("dict[str, Json]", read)
         carried = walk.carried()
-        if "$defs" in carried and "$defs" in root:
-            carried["$defs"] = {**cast("dict[str, Json]", root["$defs"]), **carried["$defs"]}
-        return {**self._dialect, **cast("dict[str, Json]", root), **carried}
+        definitions = {**cast("dict[str, Json]", root.get("$defs", {})), **carried}
+        return {**self._dialect, **root, **({"$defs": definitions} if definitions else {})}
 
 
 class _Walk:
@@ -63,19 +64,16 @@ class _Walk:
         self._waiting: list[str] = []
         self._met: dict[str, str] = {}
 
-    def carried(self) -> dict[str, Any]:
-        """What the references mean, under the pointers by which they are known now."""
-        schemas: dict[str, Json] = {}
-        others: dict[str, Json] = {}
+    def carried(self) -> dict[str, Json]:
+        """What the references mean, under the names by which they are known now."""
+        found: dict[str, Json] = {}
         while self._waiting:
             pointer = self._waiting.pop(0)
             target = resolve(self._document, pointer)
             if target is None:
                 raise UserError(Text(f"$ref: there is no {pointer}", f"$ref：没有 {pointer}"))
-            place = schemas if pointer.startswith(_SCHEMAS) else others
-            place[_last(self._met[pointer])] = self.schema(target)
-        found: dict[str, Any] = {"components": {"schemas": schemas}} if schemas else {}
-        return {**found, "$defs": others} if others else found
+            found[unquote(self._met[pointer]).replace("~1", "/").replace("~0", "~")] = self.schema(target)
+        return found
 
     def schema(self, schema: Json) -> Json:
         """`schema` in the words of JSON Schema 2020-12."""
@@ -133,20 +131,13 @@ class _Walk:
                 Text("Bundle the documents into one.", "请把这些文档合并为一个。"),
             )
         parts = ref.split("/")
-        if ref.startswith(_SCHEMAS):
-            pointer = "/".join(parts[:4])
-            name = pointer
-        else:
-            pointer = ref
-            name = "#/$defs/" + "_".join(unquote(part).replace("~1", "-") for part in parts[1:])
+        inside = ref.startswith(_SCHEMAS)
+        pointer = "/".join(parts[:4]) if inside else ref
         if pointer not in self._met:
-            self._met[pointer] = name
+            other = "_".join(unquote(part).replace("~1", "-") for part in parts[1:])
+            self._met[pointer] = parts[3] if inside else other
             self._waiting.append(pointer)
-        return ref if ref.startswith(_SCHEMAS) else name
-
-
-def _last(pointer: str) -> str:
-    return unquote(pointer.rpartition("/")[2]).replace("~1", "/").replace("~0", "~")
+        return "/".join((_DEFINITIONS + self._met[pointer], *(parts[4:] if inside else ())))
 
 
 def _modern(node: dict[str, Json]) -> dict[str, Json]:
