@@ -11,9 +11,9 @@ from typing import Annotated, cast
 import typer
 
 from sopwith.cli.columns import table
-from sopwith.cli.connection import find_run, open_to_read
 from sopwith.cli.options import AsJson, Data, Lang, RunId, new_verb
 from sopwith.cli.settings import load_settings
+from sopwith.cli.store import find_run, open_to_read
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text, UserError
 from sopwith.ir.cut import cut

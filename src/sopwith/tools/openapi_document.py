@@ -16,6 +16,7 @@ from ruamel.yaml.error import YAMLError
 
 from sopwith.errors import Text, ToolSourceError, UserError
 from sopwith.ir.coerce import resolve
+from sopwith.ir.os_reason import os_reason
 from sopwith.ir.value import Json, storable
 from sopwith.tools.openapi_schema import SchemaReader
 
@@ -105,7 +106,8 @@ def read_document(path: Path) -> dict[str, Json]:
         return parse_document(path.read_text(encoding="utf-8-sig"), str(path))
     except OSError as error:
         raise ToolSourceError(
-            Text(f"{path} cannot be read: {error.strerror}", f"无法读取 {path}：{error.strerror}"), _DESCRIBE
+            Text(f"{path} cannot be read: {os_reason(error).en}", f"无法读取 {path}：{os_reason(error).zh}"),
+            _DESCRIBE,
         ) from error
     except UnicodeDecodeError as error:
         raise ToolSourceError(Text(f"{path} is not UTF-8", f"{path} 不是 UTF-8 编码"), _DESCRIBE) from error
