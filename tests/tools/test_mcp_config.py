@@ -90,7 +90,7 @@ def test_what_cannot_be_used_is_named_with_its_place(tmp_path: Path, content: An
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ToolSourceError, match="No such file"):
+    with pytest.raises(ToolSourceError, match="no such file"):
         mcp_sources(tmp_path / "missing.json")
     (tmp_path / "latin.json").write_bytes(b'{"a": "\xe9"}')
     with pytest.raises(ToolSourceError, match="not UTF-8"):
