@@ -65,13 +65,14 @@ class Day:
         return self.now
 
 
-def engine(trade: str, case: dict[str, Any], clock: Day) -> Engine:
+def engine(trade: str, case: dict[str, Any], clock: Day, model: ScriptedModel | None = None) -> Engine:
+    """The engine of a trade; its model says what the case says, unless another one is given."""
     folders = [GALLERY / name for name in (trade, *CALLS.get(trade, ()))]
     tools = [tool for folder in folders for tool in load_module(folder / "tools.py")]
     return Engine(
         [folder / "procedure.yaml" for folder in folders],
         tools,
-        ScriptedModel(Script(list(case["replies"]))),
+        model or ScriptedModel(Script(list(case["replies"]))),
         policy=Policy.read(GALLERY / trade / "policy.yaml"),
         clock=clock,
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sopwith.errors import Text
 from sopwith.ir.tool import ToolSpec
 from sopwith.tools.arguments import changes, problems
 
@@ -25,17 +26,20 @@ def spec(schema: dict[str, Any]) -> ToolSpec:
 )
 def test_a_value_of_another_type_is_a_problem(kind: str, value: Any) -> None:
     schema = {"type": "object", "properties": {"n": {"type": kind}}}
-    assert problems(spec(schema), {"n": value})[0].startswith("$.n: ")
+    assert problems(spec(schema), {"n": value})[0].en.startswith("$.n: ")
 
 
 def test_a_missing_argument_is_a_problem() -> None:
     schema = {"type": "object", "properties": {"n": {}}, "required": ["n"]}
-    assert problems(spec(schema), {}) == ('$: "n" is missing',)
+    assert problems(spec(schema), {}) == (Text('$: "n" is missing', '$：缺少 "n"'),)
 
 
 def test_an_unknown_argument_is_a_problem_where_the_schema_is_silent() -> None:
     assert problems(spec(FILES), {"file": []}) == (
-        "$.file: there is no such argument; there is: files, note",
+        Text(
+            "$.file: there is no such argument; there is: files, note",
+            "$.file：没有这个参数；可用的参数：files、note",
+        ),
     )
 
 
@@ -52,7 +56,9 @@ def test_an_unknown_argument_is_reported_once() -> None:
 
 @pytest.mark.parametrize("value", [[], "text", None, 1])
 def test_arguments_must_be_an_object(value: Any) -> None:
-    assert problems(spec(FILES), value) == ("$: must be an object with the arguments",)
+    assert problems(spec(FILES), value) == (
+        Text("$: must be an object with the arguments", "$：应为含有各参数的对象"),
+    )
 
 
 def test_a_recursive_schema_is_followed() -> None:

@@ -48,9 +48,8 @@ async def test_a_recursive_schema_arrives_whole(source: McpSource) -> None:
     assert spec.input_schema["$defs"]["node"]["description"] == "a node"
     assert spec.input_schema["properties"]["root"] == {"$ref": "#/$defs/node"}
     assert problems(spec, {"root": {"name": "a", "children": [{"name": "b"}]}}) == ()
-    assert problems(spec, {"root": {"name": "a", "children": [{"nome": "b"}]}}) == (
-        '$.root.children[0]: "name" is missing',
-    )
+    (said,) = problems(spec, {"root": {"name": "a", "children": [{"nome": "b"}]}})
+    assert said.en == '$.root.children[0]: "name" is missing'
 
 
 async def test_bad_tools_are_left_out_and_told_and_the_others_stay(source: McpSource) -> None:

@@ -90,7 +90,7 @@ def registry(supplier: str) -> Company:
             "SELECT name, place, head, scope, status FROM company WHERE supplier = ?", (supplier,)
         ).fetchone()
     if row is None:
-        raise ToolError("unknown_supplier", f"there is no supplier {supplier!r}")
+        raise ToolError("unknown_supplier", f"没有供应商 {supplier}")
     return {"name": row[0], "place": row[1], "head": row[2], "scope": row[3], "status": row[4]}
 
 

@@ -93,7 +93,7 @@ def file_claim(user_id: str, invoice: str, category: Category, *, idempotency_ke
         found = _invoice(database, invoice)
         known = database.execute("SELECT number FROM claim WHERE key = ?", (idempotency_key,)).fetchone()
         if known is None and found["used"]:
-            raise ToolError("invoice_used", f"the invoice {invoice} has been claimed")
+            raise ToolError("invoice_used", f"发票 {invoice} 已报销过")
         if known is None:
             known = database.execute(
                 "INSERT INTO claim (key, user_id, invoice, category) VALUES (?, ?, ?, ?) RETURNING number",
@@ -108,7 +108,7 @@ def _invoice(database: sqlite3.Connection, number: str) -> Invoice:
         (number,),
     ).fetchone()
     if row is None:
-        raise ToolError("unknown_invoice", f"there is no invoice {number!r}")
+        raise ToolError("unknown_invoice", f"没有发票 {number}")
     return {"number": number, "amount": row[0], "used": bool(row[1])}
 
 

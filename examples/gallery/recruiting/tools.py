@@ -106,7 +106,7 @@ def record(opening: str, verdicts: list[Verdict]) -> Shortlist:
             "SELECT candidate FROM resume WHERE opening = ? ORDER BY candidate", (opening,)
         ).fetchall()
         if len(rows) != len(verdicts):
-            raise ToolError("changed", "resumes have come in since; screen them again")
+            raise ToolError("changed", "其间又收到了简历，请重新筛选")
         pairs = [(verdict, row[0]) for verdict, row in zip(verdicts, rows, strict=True)]
         database.executemany("UPDATE resume SET verdict = ? WHERE candidate = ?", pairs)
     return {"fits": [who for verdict, who in pairs if verdict == "fits"], "partly": verdicts.count("partly")}
@@ -123,7 +123,7 @@ def invite(opening: str, candidate: str) -> Invitation:
     with _database() as database:
         row = database.execute("SELECT reachable FROM resume WHERE candidate = ?", (candidate,)).fetchone()
         if row is None or not row[0]:
-            raise ToolError("unreachable", f"the candidate {candidate} cannot be reached")
+            raise ToolError("unreachable", f"联系不上候选人 {candidate}")
         database.execute("INSERT OR IGNORE INTO invitation VALUES (?, ?)", (candidate, opening))
     return {"candidate": candidate}
 

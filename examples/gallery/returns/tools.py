@@ -89,7 +89,7 @@ def return_terms(number: str, reason: Reason, today: str) -> Terms:
             "SELECT amount, delivered FROM purchase WHERE number = ?", (number,)
         ).fetchone()
     if row is None:
-        raise ToolError("unknown_order", f"there is no order {number!r}")
+        raise ToolError("unknown_order", f"没有订单 {number}")
     age = (date.fromisoformat(today) - date.fromisoformat(row[1])).days
     ours = reason != "changed_mind"
     return {
@@ -113,7 +113,7 @@ def refund(number: str, amount: float, *, idempotency_key: str) -> Refund:
             known is None
             and database.execute("SELECT 1 FROM refund WHERE purchase = ?", (number,)).fetchone()
         ):
-            raise ToolError("refunded", f"the order {number} has been refunded")
+            raise ToolError("refunded", f"订单 {number} 已退过款")
         if known is None:
             known = database.execute(
                 "INSERT INTO refund (key, purchase, amount) VALUES (?, ?, ?) RETURNING number",

@@ -29,6 +29,7 @@ from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.run.preview import as_text
 from sopwith.tools.catalogue import Catalogue
+from sopwith.tools.refusal import both
 
 verb = new_verb()
 
@@ -215,7 +216,8 @@ class Bench:
             return arguments
         prepared = self.catalogue.prepare(tool, arguments)
         if isinstance(prepared, ErrorData):
-            return Text(f"{tool}: {prepared.message}", f"{tool}：{prepared.message}")
+            said = both(prepared)
+            return Text(f"{tool}: {said.en}", f"{tool}：{said.zh}")
         return prepared
 
     def _reasons(self, found: Explanation) -> list[str]:

@@ -11,6 +11,7 @@ from sopwith.errors import Text, UserError
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.tools.catalogue import Catalogue
+from sopwith.tools.refusal import both
 from sopwith.tools.schema import hold_to_usable
 
 
@@ -37,15 +38,16 @@ async def test_tool(catalogue: Catalogue, spec: ToolSpec, *, writes: bool) -> Te
     for example in examples_of(spec):
         prepared = catalogue.prepare(spec.name, dict(example))
         if isinstance(prepared, ErrorData):
-            return Tested(spec.name, called, judged, "SW447", Text(prepared.message, prepared.message))
+            return Tested(spec.name, called, judged, "SW447", both(prepared))
         judged += 1
         if spec.effect is not Effect.READ and not writes:
             continue
         called += 1
         result = await catalogue.call(spec.name, prepared, key=uuid.uuid4().hex, seconds=spec.timeout)
         if result.error is not None:
-            said = f"{result.error.code}: {result.error.message}"
-            return Tested(spec.name, called, judged, result.error.code, Text(said, said))
+            code, said = result.error.code, both(result.error)
+            told = Text(f"{code}: {said.en}", f"{code}：{said.zh}")
+            return Tested(spec.name, called, judged, code, told)
     return Tested(spec.name, called, judged)
 
 

@@ -49,7 +49,7 @@ class Actor:
         self.journal = journal
         self.around = around
         self.values = Values(journal.blob, around.redactor.reveal)
-        self.late = LateResults(journal, around.redactor)
+        self.late = LateResults(journal, around.redactor, book.language)
 
     @property
     def state(self) -> State:

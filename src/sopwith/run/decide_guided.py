@@ -12,7 +12,7 @@ from typing import Any, cast
 from sopwith.errors import ExpressionError, Text
 from sopwith.expr.template import Template
 from sopwith.ir.event import DeviationNoted, Phase
-from sopwith.ir.schema import validator
+from sopwith.ir.schema import together, validator
 from sopwith.ir.tool import ErrorData
 from sopwith.lang.machine import CompiledEdge, Node
 from sopwith.lang.region import Region
@@ -197,9 +197,10 @@ def _give(book: Book, node: Node, state: State, cursor: Cursor, values: Values, 
             str(question), "ask", asked_schema(book, node, state, values), terms=terms_of_ask(node)
         )
     if node.dynamic_enums:
-        problems = validator(resolved_schema(book, node, state, values.true)).problems(reading.value)
+        problems = validator(resolved_schema(book, node, state, values.true)).problem_texts(reading.value)
         if problems:
-            return reject(cursor, _wrong("; ".join(problems), node), reading.repairs)
+            said = together(problems).in_(book.language)
+            return reject(cursor, _wrong(said, node), reading.repairs)
     return StoreValue(name, reading.value, repairs=reading.repairs)
 
 

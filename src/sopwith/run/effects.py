@@ -20,6 +20,7 @@ from sopwith.run.preview import THRESHOLD, as_stored, is_long
 from sopwith.run.rejection import reject
 from sopwith.run.state import Cursor
 from sopwith.tools.port import failed
+from sopwith.tools.refusal import in_language
 
 
 async def start_call(actor: Actor, decision: StartCall) -> None:
@@ -80,7 +81,8 @@ def judge_call(
 
 def _not_proposed(actor: Actor, decision: StartCall, cursor: Cursor, error: ErrorData) -> None:
     """Arguments that the tool does not take: the model is told and asked again; bound ones fail the step."""
-    placed = error.model_copy(update={"step": cursor.step})
+    told = in_language(error, actor.book.language)
+    placed = told.model_copy(update={"step": cursor.step})
     if decision.by == "model":
         actor.reject(reject(cursor, placed))
     else:
@@ -111,7 +113,9 @@ async def perform_call(actor: Actor, decision: PerformCall) -> None:
     if result.late is not None and cause is not None:
         actor.late.expect(result.late, cause, cursor.instance if cursor else None)
     if result.unknown or result.error is not None:
-        told = None if result.error is None else actor.around.redactor.redact_error(result.error)
+        told = None
+        if result.error is not None:
+            told = actor.around.redactor.redact_error(in_language(result.error, actor.book.language))
         actor.emit(CallFinished(error=told, unknown=result.unknown, ms=ms), cause)
     else:
         actor.emit(_finished(actor, decision, result.value, ms=ms), cause)

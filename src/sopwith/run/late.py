@@ -10,6 +10,7 @@ from sopwith.guard.redact import Redactor
 from sopwith.ir.event import ResultLate
 from sopwith.run.journal import Journal
 from sopwith.tools.port import Late
+from sopwith.tools.refusal import in_language
 
 _LOGGER = logging.getLogger("sopwith")
 
@@ -21,10 +22,11 @@ class LateResults:
     appended. While the run waits or is interrupted, whoever takes it up next owns its log: then it is dropped.
     """
 
-    def __init__(self, journal: Journal, redactor: Redactor) -> None:
+    def __init__(self, journal: Journal, redactor: Redactor, language: str) -> None:
         self.driving = False
         self._journal = journal
         self._redactor = redactor
+        self._language = language
         self._running: set[int] = set()
         self._appending: set[asyncio.Task[None]] = set()
 
@@ -47,7 +49,9 @@ class LateResults:
             return
         result = late.result()
         if result.error is not None:
-            body = ResultLate(started=started, error=self._redactor.redact_error(result.error))
+            body = ResultLate(
+                started=started, error=self._redactor.redact_error(in_language(result.error, self._language))
+            )
         else:
             body = ResultLate(started=started, **self._journal.stored(self._redactor.redact(result.value)))
         self._journal.emit(body, started, step)

@@ -10,7 +10,8 @@ from sopwith.errors import NO_HINT, Text, UserError
 from sopwith.ir.diagnostic import Diagnostic, Place, Severity
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json, canonical, digest
-from sopwith.tools.port import Reconciled, ToolResult, ToolSource, failed
+from sopwith.tools.port import Reconciled, ToolResult, ToolSource
+from sopwith.tools.refusal import unknown_tool
 from sopwith.tools.schema import hold_to_limits
 
 
@@ -54,7 +55,7 @@ class Catalogue:
         """The arguments exactly as the tool will get them; see `ToolSource.prepare`. Call it after `specs`."""
         source = self._source_of.get(name)
         if source is None:
-            return ErrorData(code="unknown_tool", message=f"there is no tool {name}")
+            return unknown_tool(name)
         return source.prepare(name, arguments)
 
     async def call(
@@ -65,7 +66,7 @@ class Catalogue:
             await self.specs()
         source = self._source_of.get(name)
         if source is None:
-            return failed("unknown_tool", f"there is no tool {name}")
+            return ToolResult(error=unknown_tool(name))
         return await source.call(name, arguments, key=key, seconds=seconds)
 
     async def reconcile(

@@ -18,9 +18,13 @@ from sopwith.tools.declaration import ToolError, declaration_of
 from sopwith.tools.port import Reconciled, ToolResult, failed, promised
 from sopwith.tools.process_worker import Ended, Processes, Raised, Target, Unstorable, target_of
 from sopwith.tools.reconcile import Hook, hook_of, told
+from sopwith.tools.refusal import took_too_long, unknown_tool
 from sopwith.tools.returned import misfit, plain
 from sopwith.tools.signature import KEY, Signature, place, read_signature
 from sopwith.tools.worker import Interrupt, NotStarted, Workers
+
+_THREAD, _PROCESS = Text("thread", "线程"), Text("process", "进程")
+_CANCELLED = Text("CancelledError: the tool was cancelled", "CancelledError：工具被取消")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ class FunctionSource:
         """
         found = self._tools.get(name)
         if found is None:
-            return ErrorData(code="unknown_tool", message=f"there is no tool {name}")
+            return unknown_tool(name)
         return found.signature.parameters.prepare(arguments)
 
     async def call(
@@ -98,7 +102,7 @@ class FunctionSource:
         """Call a function; see `ToolSource.call`."""
         found = self._tools.get(name)
         if found is None:
-            return failed("unknown_tool", f"there is no tool {name}")
+            return ToolResult(error=unknown_tool(name))
         read = found.signature.parameters.read(arguments)
         if isinstance(read, ErrorData):
             return ToolResult(error=read)
@@ -151,11 +155,15 @@ class FunctionSource:
             value, error = await self._perform(call), None
         except OutOfTime as given_up:
             late = promised(given_up.late, functools.partial(_late, spec))
-            told = failed("timeout", f"{spec.name} took longer than {call.seconds:g} s", unknown=writes)
+            told = failed("timeout", took_too_long(spec.name, f"{call.seconds:g}"), unknown=writes)
             return replace(told, late=late)
         except NotStarted:
-            what = "process" if call.tool.target else "thread"
-            return failed("unavailable", f"no {what} was free for {spec.name}: it was not called")
+            what = _PROCESS if call.tool.target else _THREAD
+            said = Text(
+                f"no {what.en} was free for {spec.name}: it was not called",
+                f"没有空闲的{what.zh}可运行 {spec.name}：未调用",
+            )
+            return failed("unavailable", said)
         except (asyncio.CancelledError, KeyboardInterrupt) as cancelled:
             if _is_ours(cancelled):
                 raise
@@ -191,21 +199,22 @@ def _result(spec: ToolSpec, value: object, error: BaseException | None) -> ToolR
         case ToolError():
             return failed(error.code, error.message)
         case ToolSourceError():
-            return failed("unavailable", error.message.en)
+            return failed("unavailable", error.message)
         case Ended():
-            return failed("process_lost", f"{spec.name}: {error}", unknown=writes)
+            said = Text(f"{spec.name}: {error.said.en}", f"{spec.name}：{error.said.zh}")
+            return failed("process_lost", said, unknown=writes)
         case Raised():
             return failed("exception", str(error), unknown=writes)
         case Unstorable():
             return failed("unstorable_result", str(error), unknown=writes)
         case asyncio.CancelledError():
-            return failed("exception", "CancelledError: the tool was cancelled", unknown=writes)
+            return failed("exception", _CANCELLED, unknown=writes)
         case _:
             return failed("exception", f"{type(error).__name__}: {error}", unknown=writes)
     try:
         stored = plain(value)
     except ValueRefused as refused:
-        return failed("unstorable_result", refused.message.en, unknown=writes)
+        return failed("unstorable_result", refused.message, unknown=writes)
     wrong = misfit(spec, stored)
     return failed("invalid_result", wrong, unknown=writes) if wrong else ToolResult(value=stored)
 

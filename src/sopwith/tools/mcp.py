@@ -8,14 +8,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from sopwith.errors import ExpressionError, Text, ToolSourceError, UserError, ValueRefused
+from sopwith.errors import ExpressionError, Text, ToolSourceError, UserError
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json, storable
-from sopwith.tools.arguments import changes, problems, without_key
+from sopwith.tools.arguments import changes, prepared, without_key
 from sopwith.tools.bounded import Bounded, Outcome, OutOfTime
 from sopwith.tools.mcp_lookup import Lookup
 from sopwith.tools.port import Reconciled, ToolResult, failed, promised
+from sopwith.tools.refusal import refusal, took_too_long, unknown_tool
 from sopwith.tools.returned import misfit
 
 if TYPE_CHECKING:
@@ -93,10 +94,11 @@ class McpSource:
     def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
         """The arguments themselves where the tool's schema takes and lists them; see `ToolSource.prepare`."""
         if self._specs is None:
-            return ErrorData(code="unavailable", message=f"the tools of {self.name} were not read yet")
+            said = Text(f"the tools of {self.name} were not read yet", f"尚未读取 {self.name} 的工具")
+            return refusal("unavailable", said)
         spec = self._specs.get(name)
         if spec is None:
-            return ErrorData(code="unknown_tool", message=f"there is no tool {name}")
+            return unknown_tool(name)
         return self._prepared(spec, arguments)
 
     async def call(
@@ -109,16 +111,20 @@ class McpSource:
             # A server that does not start in time has not seen the call: an error also for a write.
             spec = (await self._bounded.run(self._known(), seconds)).get(name)
             if spec is None:
-                return failed("unknown_tool", f"there is no tool {name}")
+                return ToolResult(error=unknown_tool(name))
             prepared = self._prepared(spec, arguments)
             changed = prepared if isinstance(prepared, ErrorData) else changes(arguments, prepared)
             if changed is not None:
                 return ToolResult(error=changed)
             connection = await self._bounded.run(self._running(), None if end is None else end - clock())
         except ToolSourceError as error:
-            return failed("unavailable", error.message.en)
+            return failed("unavailable", error.message)
         except OutOfTime:
-            return failed("unavailable", f"the MCP server {self.name} did not start within {seconds:g} s")
+            said = Text(
+                f"the MCP server {self.name} did not start within {seconds:g} s",
+                f"MCP 服务器 {self.name} 未能在 {seconds:g} 秒内启动",
+            )
+            return failed("unavailable", said)
         left = None if end is None else end - clock()
         return await self._perform(connection, spec, arguments, key, left)
 
@@ -178,7 +184,7 @@ class McpSource:
             result = await self._bounded.run(answer, seconds, patience=_LATE_SECONDS if writes else 0.0)
         except OutOfTime as given_up:
             connection.question(call)
-            told = failed("timeout", f"{spec.name} took longer than {seconds or 0:.3g} s", unknown=writes)
+            told = failed("timeout", took_too_long(spec.name, f"{seconds or 0:.3g}"), unknown=writes)
             return replace(told, late=promised(given_up.late, partial(_late, spec)))
         except asyncio.CancelledError:
             connection.question(call)
@@ -189,9 +195,10 @@ class McpSource:
 
     def _prepared(self, spec: ToolSpec, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
         if spec.name in self._keyed and self.key_argument in arguments:
-            why = f"$.{self.key_argument}: there is no such argument"
-            return ErrorData(code="invalid_arguments", message=why)
-        return _prepared(spec, arguments)
+            path = f"$.{self.key_argument}"
+            why = Text(f"{path}: there is no such argument", f"{path}：没有这个参数")
+            return refusal("invalid_arguments", why)
+        return prepared(spec, arguments)
 
     async def _known(self) -> dict[str, ToolSpec]:
         if self._specs is None:
@@ -285,6 +292,9 @@ class McpSource:
         )
 
 
+_NO_REASON = Text("the tool failed and says no reason", "工具失败，且没有说明原因")
+
+
 def _unaskable(write: ToolSpec | None, asked: ToolSpec | None) -> Text | None:
     """Why a write cannot be asked about, if it cannot."""
     if write is None:
@@ -321,15 +331,6 @@ def _effect(server: str, tool: str, effect: str) -> Effect:
     return Effect(effect)
 
 
-def _prepared(spec: ToolSpec, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
-    try:
-        plain = cast("dict[str, Json]", storable(arguments))
-    except ValueRefused as error:
-        return ErrorData(code="invalid_arguments", message=error.message.en)
-    found = problems(spec, plain)
-    return ErrorData(code="invalid_arguments", message="; ".join(found)) if found else plain
-
-
 def _failed(spec: ToolSpec, error: BaseException) -> ToolResult:
     from mcp.shared.exceptions import MCPError
 
@@ -358,7 +359,7 @@ def _result(result: CallToolResult, spec: ToolSpec) -> ToolResult:
     parts = [part.model_dump(mode="json", by_alias=True, exclude_none=True) for part in result.content]
     texts = [part["text"] for part in parts if part["type"] == "text"]
     if result.is_error:
-        return failed("tool_error", storable("\n".join(texts)) or "the tool failed and says no reason")
+        return failed("tool_error", storable("\n".join(texts)) or _NO_REASON)
     if spec.output_schema is not None:
         value = storable(result.structured_content)
         wrong = misfit(spec, value)

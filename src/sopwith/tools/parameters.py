@@ -11,13 +11,20 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
-from sopwith.errors import ValueRefused
+from sopwith.errors import Text, ValueRefused
+from sopwith.ir.pydantic_problem import told
+from sopwith.ir.schema import together
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json, storable
+from sopwith.tools.refusal import refusal
 
 
 class Unwritable(Exception):
     """A value that is not the same after it was written as JSON and read again."""
+
+    def __init__(self, said: Text) -> None:
+        super().__init__(said.en)
+        self.said = said
 
 
 class Parameters:
@@ -42,11 +49,11 @@ class Parameters:
             if not same:
                 _see_that_it_stays(self._adapter, value, written)
         except ValidationError as error:
-            return ErrorData(code="invalid_arguments", message=_reason(error))
+            return refusal("invalid_arguments", _reason(error))
         except ValueRefused as error:
-            return ErrorData(code="invalid_arguments", message=error.message.en)
+            return refusal("invalid_arguments", error.message)
         except Unwritable as error:
-            return ErrorData(code="not_plain", message=str(error))
+            return refusal("not_plain", error.said)
         for name, default in self._defaults.items():
             if name not in written:
                 written[name] = storable(default)
@@ -62,7 +69,7 @@ def plain_default(hint: Any, default: object) -> Json:
     adapter: TypeAdapter[Any] = TypeAdapter(hint)
     value = _read(adapter, _write(adapter, default))
     if type(value) is type(default) and value != default:
-        raise Unwritable("it reads back as something else")
+        raise Unwritable(Text("it reads back as something else", "读回后与原值不同"))
     written = _write(adapter, value)
     _see_that_it_stays(adapter, value, written)
     return written
@@ -78,7 +85,7 @@ def _write(adapter: TypeAdapter[Any], value: Any) -> Any:
             value, mode="json", by_alias=True, round_trip=True, warnings=False
         )
     except (PydanticSerializationError, ValueError) as error:
-        raise Unwritable(f"$: the arguments cannot be written as JSON: {error}") from error
+        raise _unwritable(Text(str(error), str(error))) from error
 
 
 def _see_that_it_stays(adapter: TypeAdapter[Any], value: Any, written: Json) -> None:
@@ -86,14 +93,27 @@ def _see_that_it_stays(adapter: TypeAdapter[Any], value: Any, written: Json) -> 
     try:
         again = _read(adapter, storable(written))
         stays = again == value and _write(adapter, again) == written
-        why = "they change when they are written as JSON and read again"
+        why = _CHANGE
     except (ValidationError, ValueRefused) as error:
         stays = False
-        why = _reason(error) if isinstance(error, ValidationError) else error.message.en
+        why = _reason(error) if isinstance(error, ValidationError) else error.message
     if not stays:
-        raise Unwritable(f"$: the arguments cannot be written as JSON: {why}")
+        raise _unwritable(why)
 
 
-def _reason(error: ValidationError) -> str:
-    problems = error.errors(include_url=False, include_context=False, include_input=False)
-    return "; ".join(f"{'.'.join(str(part) for part in p['loc']) or '$'}: {p['msg']}" for p in problems)
+_CHANGE = Text("they change when they are written as JSON and read again", "写成 JSON 再读回后，它们会改变")
+
+
+def _unwritable(why: Text) -> Unwritable:
+    return Unwritable(
+        Text(f"$: the arguments cannot be written as JSON: {why.en}", f"$：参数无法写成 JSON：{why.zh}")
+    )
+
+
+def _reason(error: ValidationError) -> Text:
+    problems = error.errors(include_url=False)
+    found: list[Text] = []
+    for problem in problems:
+        path = ".".join(str(part) for part in problem["loc"]) or "$"
+        found.append(Text(f"{path}: {problem['msg']}", f"{path}：{told(problem).message.zh}"))
+    return together(found)

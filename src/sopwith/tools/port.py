@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from sopwith.errors import Text
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.tools.bounded import Outcome
+from sopwith.tools.refusal import refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,14 @@ class Reconciled:
     reason: str = ""
 
 
-def failed(code: str, message: str, *, unknown: bool = False) -> ToolResult:
-    """A call that ended in an error; `unknown`: it may have acted before."""
-    return ToolResult(error=ErrorData(code=code, message=message), unknown=unknown)
+def failed(code: str, message: Text | str, *, unknown: bool = False) -> ToolResult:
+    """A call that ended in an error, in words of this library (a `Text`) or of the tool.
+
+    `unknown`: it may have acted before.
+    """
+    own = isinstance(message, Text)
+    error = refusal(code, message) if own else ErrorData(code=code, message=message)
+    return ToolResult(error=error, unknown=unknown)
 
 
 def promised(late: asyncio.Future[Outcome], result: Callable[[Outcome], ToolResult | None]) -> Late:

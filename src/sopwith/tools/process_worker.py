@@ -41,6 +41,7 @@ class Ended(Exception):
 
     def __init__(self, status: int | None) -> None:
         super().__init__(f"its process ended during the call (exit status {status})")
+        self.said = Text(str(self), f"其进程在调用期间结束（退出状态 {status}）")
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def happened(spec: ToolSpec, value: object) -> Reconciled:
     except ValueRefused as error:
         return Reconciled(reason=error.message.en)
     wrong = misfit(spec, stored)
-    return Reconciled(reason=wrong) if wrong else Reconciled(happened=True, value=stored)
+    return Reconciled(reason=wrong.en) if wrong else Reconciled(happened=True, value=stored)
 
 
 def hook_of(function: Callable[..., Any], given: object, parameters: Iterable[str]) -> Hook:

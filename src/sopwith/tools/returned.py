@@ -8,7 +8,7 @@ from typing import cast
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from sopwith.errors import Text, ValueRefused
-from sopwith.ir.schema import validator
+from sopwith.ir.schema import together, validator
 from sopwith.ir.tool import ToolSpec
 from sopwith.ir.value import UNSURE, Json, canonical, plain_copy, storable
 
@@ -30,12 +30,18 @@ def plain(value: object) -> Json:
         raise ValueRefused("$", Text("it holds itself or nests too deep", "它包含自身或嵌套过深")) from None
 
 
-def misfit(spec: ToolSpec, value: Json) -> str | None:
+def misfit(spec: ToolSpec, value: Json) -> Text | None:
     """What `value` breaks of the result that `spec` declares, if anything."""
     if spec.output_schema is None:
         return None
-    found = validator(spec.output_schema).problems(value)
-    return f"the result is not what {spec.name} declares: {'; '.join(found)}" if found else None
+    found = validator(spec.output_schema).problem_texts(value)
+    if not found:
+        return None
+    said = together(found)
+    return Text(
+        f"the result is not what {spec.name} declares: {said.en}",
+        f"结果不符合 {spec.name} 的声明：{said.zh}",
+    )
 
 
 def _jsonable(value: object, path: str) -> object:

@@ -1,0 +1,41 @@
+"""An error in words of this library, so that each run can be told it in its own language."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from sopwith.errors import Text
+from sopwith.ir.tool import ErrorData
+
+
+class Refusal(ErrorData):
+    """An `ErrorData` whose `message` is English; `said` has both languages, and is stored nowhere."""
+
+    said: Text = Field(exclude=True, repr=False)
+
+
+def refusal(code: str, said: Text) -> Refusal:
+    """The error `code` in the words `said`."""
+    return Refusal(code=code, message=said.en, said=said)
+
+
+def unknown_tool(name: str) -> Refusal:
+    """The error of a call of a tool that is not there."""
+    return refusal("unknown_tool", Text(f"there is no tool {name}", f"没有工具 {name}"))
+
+
+def took_too_long(name: str, seconds: str) -> Text:
+    """What is said of a call that was given up after so many seconds."""
+    return Text(f"{name} took longer than {seconds} s", f"{name} 超过了 {seconds} 秒")
+
+
+def both(error: ErrorData) -> Text:
+    """What `error` says, in both languages where it is in the words of this library."""
+    return error.said if isinstance(error, Refusal) else Text(error.message, error.message)
+
+
+def in_language(error: ErrorData, language: str) -> ErrorData:
+    """`error` as it is written into the log of a run in `language`; a tool's own words stay as they are."""
+    if not isinstance(error, Refusal):
+        return error
+    return ErrorData(code=error.code, message=error.said.in_(language), step=error.step, item=error.item)
