@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +21,8 @@ from sopwith.models.scripted import ScriptedModel
 from sopwith.run.book import language_of
 from sopwith.run.run import Run
 
-SENTENCE = re.compile(r"\b[A-Za-z']{2,}(?:[ ,;]+[A-Za-z']{2,}){2,}")
-"""Three English words in a row."""
+SENTENCE = re.compile(r"\b[A-Za-z']{2,}(?: [A-Za-z']{2,}){2,}")
+"""Three English words with nothing but blanks between them."""
 BAD = (
     "甲乙丙",
     '{"不对": 1}',
@@ -49,6 +50,12 @@ steps:
   tell: {name: 告知, answer: "告知 ${ticket}", end: complete}
   person: {name: 转人工, end: escalate}
 """
+
+
+@pytest.fixture(autouse=True)
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples keep their files in a folder of the test."""
+    monkeypatch.setenv("EXAMPLE_DATA", str(tmp_path))
 
 
 class Clumsy:
