@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.examples.test_gallery import GALLERY, TRADES, Day, Script, engine
@@ -88,13 +88,13 @@ def said(run: Run, model: ScriptedModel) -> Iterator[str]:
 
 def _messages(data: Any) -> Iterator[str]:
     if isinstance(data, dict):
-        for key, value in data.items():
+        for key, value in cast("dict[str, Any]", data).items():
             if key in ("message", "reason", "why", "question") and isinstance(value, str):
                 yield value
             else:
                 yield from _messages(value)
     elif isinstance(data, list):
-        for value in data:
+        for value in cast("list[Any]", data):
             yield from _messages(value)
 
 
