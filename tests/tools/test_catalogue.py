@@ -12,6 +12,7 @@ from sopwith.errors import Text, ToolSourceError, UserError
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.tools import Catalogue, FunctionSource, McpSource, ToolResult, ToolSource, tool
+from sopwith.tools.refusal import unknown_tool
 
 
 @tool(name="b.second", inline=True)
@@ -144,6 +145,4 @@ async def test_a_tool_with_an_impossible_schema_is_left_out_with_a_code_and_the_
     told = [(d.code, d.place.file, d.message.en.partition(":")[0]) for d in catalogue.diagnostics()]
     assert told == [("SW432", "bad", "bad.endless"), ("SW431", "bad", "bad.large")]
     assert [said.zh.partition("：")[0] for said in catalogue.problems()] == ["bad.endless", "bad.large"]
-    assert catalogue.prepare("bad.endless", {}) == ErrorData(
-        code="unknown_tool", message="there is no tool bad.endless"
-    )
+    assert catalogue.prepare("bad.endless", {}) == unknown_tool("bad.endless")
