@@ -41,7 +41,7 @@ from sopwith.errors import Text, UserError
 from sopwith.ir.event import Event
 from sopwith.ir.spoken import spoken
 from sopwith.lang.machine import Machine
-from sopwith.run.due import next_time
+from sopwith.run.arrival import next_time
 from sopwith.run.engine import Engine
 from sopwith.run.fold import fold_all
 from sopwith.run.operator import TAKEN_FROM

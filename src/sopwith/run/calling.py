@@ -74,7 +74,7 @@ def _share_of(actor: Actor, cursor: Cursor, decision: SendMessage) -> Budget:
     least = 1 if share is None else 0
     if share is None:
         share = 1.0 if each is None else 1.0 / each.at_once
-    held = [child.budget for child in state.children.values()]
+    held = [child.sent.budget for child in state.children.values()]
     return reserve(state.budget, state.usage, share, seconds=state.seconds, held=held, least=least)
 
 
@@ -149,26 +149,26 @@ def judge_message(
     return CallJudged(verdict=verdict, rule=rule, arguments=judged, terms=terms, void=void)
 
 
-def never_began(caller: Actor, run: str, sent: Child) -> MessageReceived:
+def never_began(caller: Actor, run: str, call: Child) -> MessageReceived:
     """What comes back from a call that is given up before a run was made of it. One that is made later sees that."""
     return MessageReceived(
-        message_id=sent.message_id,
+        message_id=call.sent.message_id,
         sender=run,
         receiver=caller.journal.run,
         task_id=caller.journal.task,
         outcome="cancelled",
         error=_error(
             caller,
-            sent,
+            call,
             "cancelled",
             ENDED.in_(caller.book.language).format(
-                sent.procedure, spoken("cancelled").in_(caller.book.language)
+                call.sent.procedure_id, spoken("cancelled").in_(caller.book.language)
             ),
         ),
     )
 
 
-def received(caller: Actor, child: Actor, sent: Child) -> MessageReceived:
+def received(caller: Actor, child: Actor, call: Child) -> MessageReceived:
     """What comes back from a run that has ended, as its caller may write it."""
     ended = child.journal.state
     outcome: Outcome | None = ended.outcome
@@ -181,14 +181,16 @@ def received(caller: Actor, child: Actor, sent: Child) -> MessageReceived:
         try:
             true = child.values.true(outcome.output)
             _learn(caller, child, child.values.whole(outcome.output))
-            name = caller.book.machine.nodes[step_id(sent.step)].writes
+            name = caller.book.machine.nodes[step_id(call.step)].writes
             stored = caller.journal.stored(caller.redact(true))
         except ValueErased:
-            error = _error(caller, sent, "erased", ERASED.in_(caller.book.language).format(sent.procedure))
+            error = _error(
+                caller, call, "erased", ERASED.in_(caller.book.language).format(call.sent.procedure_id)
+            )
     else:
-        error = error_of(caller, child, sent)
+        error = error_of(caller, child, call)
     return MessageReceived(
-        message_id=sent.message_id,
+        message_id=call.sent.message_id,
         sender=ended.run,
         receiver=caller.journal.run,
         task_id=ended.task,
@@ -207,22 +209,22 @@ def wrote(ended: State) -> bool:
     return bool(ended.written or ended.open or ended.acting)
 
 
-def error_of(caller: Actor, child: Actor, sent: Child) -> ErrorData:
+def error_of(caller: Actor, child: Actor, call: Child) -> ErrorData:
     """The error of a call whose run has ended in another way than completed."""
     ended, language = child.journal.state, caller.book.language
     outcome = ended.outcome
     kind = "failed" if outcome is None else outcome.kind
-    late = sent.deadline is not None and ended.at >= sent.deadline
+    late = call.sent.deadline is not None and ended.at >= call.sent.deadline
     if kind == "cancelled" and late and ended.cancelled_by is not None and ended.cancelled_by[0] == DEADLINE:
-        return _error(caller, sent, "timeout", LATE.in_(language).format(sent.procedure))
-    said = ENDED.in_(language).format(sent.procedure, spoken(kind).in_(language))
+        return _error(caller, call, "timeout", LATE.in_(language).format(call.sent.procedure_id))
+    said = ENDED.in_(language).format(call.sent.procedure_id, spoken(kind).in_(language))
     reason = "" if outcome is None or outcome.packet is None else outcome.packet.reason
     _learn(caller, child, reason)
     try:
         true = str(child.values.true(reason))
     except ValueErased:
         true = ""
-    return _error(caller, sent, kind, f"{said}: {true}" if true else said)
+    return _error(caller, call, kind, f"{said}: {true}" if true else said)
 
 
 def _learn(caller: Actor, child: Actor, told: Json) -> None:
@@ -230,5 +232,5 @@ def _learn(caller: Actor, child: Actor, told: Json) -> None:
     caller.around.redactor.learn_secrets(child.around.redactor.hidden(told))
 
 
-def _error(caller: Actor, sent: Child, code: str, message: str) -> ErrorData:
-    return ErrorData(code=code, message=str(caller.redact(message)), step=step_id(sent.step))
+def _error(caller: Actor, call: Child, code: str, message: str) -> ErrorData:
+    return ErrorData(code=code, message=str(caller.redact(message)), step=step_id(call.step))

@@ -12,17 +12,19 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sopwith.errors import ExpressionError, RunBusy, Text, UserError, ValueErased
 from sopwith.ir.event import Body, Event, Principal, RunStarted, RunTakenOver
-from sopwith.ir.message import MessageSent
 from sopwith.ir.place import step_id
 from sopwith.ir.spoken import spoken
+from sopwith.run.arrival import comes_back
 from sopwith.run.calling import CALLER, DEADLINE, error_of, never_began, received, wrote
 from sopwith.run.decide_call import calls_again
 from sopwith.run.decision import VERSION as DECISIONS
 from sopwith.run.drive import Driver
 from sopwith.run.driving import Driving, News
+from sopwith.run.fold import fold_all
 from sopwith.run.inbox import TRIES, messages
 from sopwith.run.lease import holder
 from sopwith.run.operator import TAKEN_FROM
@@ -30,7 +32,7 @@ from sopwith.run.pausing import answer_missed, wait_ended
 from sopwith.run.prompt_file import prompts_digest
 from sopwith.run.route import catching_edge
 from sopwith.run.run import Run
-from sopwith.run.state import Child
+from sopwith.run.state import Child, State
 from sopwith.run.stopping import Stopping
 from sopwith.run.stored_run import StoredRun, open_run, pinned_book, read_state
 from sopwith.tools.catalogue import Catalogue
@@ -44,9 +46,10 @@ class Children:
     catalogue: Catalogue
     stopping: Stopping
 
-    async def open(self, run: str) -> StoredRun:
-        """A stored run, held to its tools. Raises `UserError` as `open_run`."""
-        return await open_run(self.driving.log, run, self.driving.driver, self.catalogue)
+    async def open(self, run: str, read: tuple[list[Event], State] | None = None) -> StoredRun:
+        """A stored run, held to its tools; what `read_state` gave is not read again. Raises `UserError` as
+        `open_run`."""
+        return await open_run(self.driving.log, run, self.driving.driver, self.catalogue, read)
 
     async def drive(self, driver: Driver, earlier: Sequence[Event] = ()) -> Run:
         """Drive a run that is one's own, with all that it calls, until it has ended or waits for somebody else."""
@@ -69,14 +72,15 @@ class Children:
         parent = run.state.parent
         if parent is None or run.outcome is None:
             return run
-        _, state = await read_state(self.driving.log, parent)
+        read = await read_state(self.driving.log, parent)
+        state = read[1]
         if state.outcome is not None or run.id not in state.children:
             return run
         if holder(state, self.driving.clock()) is not None:
             return run  # its driver looks itself, before it leaves
         before = state.seq
         try:
-            stored = await self.open(parent)
+            stored = await self.open(parent, read)
             above = await (
                 self.look(stored) if state.suspended_at is not None else self.go_on(stored, "driver")
             )
@@ -90,14 +94,14 @@ class Children:
         """See that the runs above one can go on when it has ended. Raises `UserError` where one cannot be opened."""
         parent = stored.state.parent
         while parent is not None:
-            _, state = await read_state(self.driving.log, parent)
-            if state.outcome is not None:
+            read = await read_state(self.driving.log, parent)
+            if read[1].outcome is not None:
                 return
             try:
-                await self.open(parent)
+                await self.open(parent, read)
             except UserError as error:
                 raise UserError(_above(parent, error), error.hint) from error
-            parent = state.parent
+            parent = read[1].parent
 
     async def cancel(self, run: str, by: str, why: str | None) -> Run:
         """End a run as cancelled, with all that it has called.
@@ -190,10 +194,7 @@ class Children:
         """What has come of that which a run waits for, and a run that it still waits for."""
         driver = stored.driver
         state = driver.journal.state
-        sent = {e.body.receiver: e.body for e in stored.all_events if isinstance(e.body, MessageSent)}
-        looked = await asyncio.gather(
-            *(self._child(stored, sent[name], child) for name, child in state.children.items())
-        )
+        looked = await asyncio.gather(*(self._child(stored, child) for child in state.children.values()))
         news = [(body, step) for body, step in (*(one[0] for one in looked),) if body is not None]
         waits = next((one[1] for one in looked if one[1] is not None), None)
         now = max(self.driving.clock(), state.at)
@@ -202,28 +203,30 @@ class Children:
             ended = wait_ended(driver, cursor, inbox, now)
             if ended is not None:
                 news.append((ended, cursor.instance))
-        missed = answer_missed(state, stored.all_events, now)
-        if missed is not None:
-            news.append((missed, None))
+        if state.cursor is not None and state.cursor.question is not None:
+            missed = answer_missed(state, stored.all_events, now)
+            news += [] if missed is None else [(missed, None)]
         return news, waits
 
     async def _child(
-        self, parent: StoredRun, sent: MessageSent, child: Child
+        self, parent: StoredRun, child: Child
     ) -> tuple[tuple[Body | None, str | None], Run | None]:
         """What has come back from a child, which is begun or gone on with first; or the child as it waits."""
         nothing: tuple[Body | None, str | None] = (None, None)
+        sent = child.sent
         late = sent.deadline is not None and self.driving.clock() >= sent.deadline
         try:
             if late and await self._open(sent.receiver):
                 await self._stopped(sent.receiver, DEADLINE, None)
-            stored, run = await self._driven(parent, sent)
-            comes_back = run.outcome is not None and self._comes_back(parent.driver, stored.driver, child)
-            if late and not comes_back:  # whoever could take it over was waited for as long as it was said
+            stored, run = await self._driven(parent, child)
+            has_way_on = partial(_has_way_on, parent.driver, stored.driver, child)
+            back = await comes_back(parent.state, stored.state, has_way_on)
+            if late and not back:  # whoever could take it over was waited for as long as it was said
                 stopped = await self._stopped(sent.receiver, DEADLINE, None)
-                stored, comes_back = stopped or stored, True
+                stored, back = stopped or stored, True
         except RunBusy:
             return nothing, None  # whoever drives it looks at its parent in the end
-        if not comes_back:
+        if not back:
             return nothing, run
         return (received(parent.driver, stored.driver, child), child.step), None
 
@@ -231,12 +234,13 @@ class Children:
         events = await self.driving.log.read(run)
         return bool(events) and (await read_state(self.driving.log, run))[1].outcome is None
 
-    async def _driven(self, parent: StoredRun, sent: MessageSent) -> tuple[StoredRun, Run]:
-        """The child of a message, as far as it can be driven now. Raises `RunBusy` where somebody else drives it."""
-        if not await self.driving.log.read(sent.receiver):
-            stored = await self._begun(parent, sent)
+    async def _driven(self, parent: StoredRun, child: Child) -> tuple[StoredRun, Run]:
+        """A child, as far as it can be driven now. Raises `RunBusy` where somebody else drives it."""
+        events = list(await self.driving.log.read(child.sent.receiver))
+        if not events:
+            stored = await self._begun(parent, child)
             return stored, await self.drive(stored.driver)
-        stored = await self.open(sent.receiver)
+        stored = await self.open(child.sent.receiver, (events, fold_all(events)))
         state = stored.state
         if state.outcome is not None or state.taken_by is not None:
             return stored, self.driving.run(stored.driver, stored.events)
@@ -245,9 +249,9 @@ class Children:
             return stored, await self.look(stored)
         return stored, await self.go_on(stored, "driver")
 
-    async def _begun(self, parent: StoredRun, sent: MessageSent) -> StoredRun:
+    async def _begun(self, parent: StoredRun, child: Child) -> StoredRun:
         """A child that begins: for the principal and on the day of its parent, under the rules in force."""
-        driving, above = self.driving, parent.started
+        driving, above, sent = self.driving, parent.started, child.sent
         caller = parent.driver
         given = dict(caller.values.true(sent.payload))
         principal = caller.principal(caller.journal.state)
@@ -280,7 +284,7 @@ class Children:
             step_budgets=above.step_budgets,
             children=above.children,
             parent=sent.sender,
-            parent_step=next(e.step for e in parent.all_events if e.body is sent),
+            parent_step=child.step or None,
             depth=above.depth + 1,
             deadline=sent.deadline,
         )
@@ -288,27 +292,19 @@ class Children:
         await driving.append_first(journal)
         return StoredRun([], driver)
 
-    def _comes_back(self, caller: Driver, ended: Driver, sent: Child) -> bool:
-        """Whether the end of a child is the end of the call: not where a person can still take the child over, and the
-        caller has no way on without it."""
-        state = ended.journal.state
-        if state.outcome is None:
-            return False
-        if state.outcome.kind not in TAKEN_FROM or caller.journal.state.dry_run:
-            return True
-        return self._goes_on_without(caller, ended, sent)
 
-    def _goes_on_without(self, caller: Driver, ended: Driver, sent: Child) -> bool:
-        state = caller.journal.state
-        node = caller.book.machine.nodes[step_id(sent.step)]
-        error = error_of(caller, ended, sent)
-        cursor = next((c for c in state.cursors if c.child == ended.journal.run), None)
-        if cursor is not None and calls_again(node, cursor, error, wrote=wrote(ended.journal.state)):
-            return True
-        try:
-            return catching_edge(caller.book, node, state, error, caller.values) is not None
-        except ExpressionError:
-            return True
+async def _has_way_on(caller: Driver, ended: Driver, call: Child) -> bool:
+    """Whether a run goes on without one that it has called, and that a person can still take over."""
+    state = caller.journal.state
+    node = caller.book.machine.nodes[step_id(call.step)]
+    error = error_of(caller, ended, call)
+    cursor = next((c for c in state.cursors if c.child == ended.journal.run), None)
+    if cursor is not None and calls_again(node, cursor, error, wrote=wrote(ended.journal.state)):
+        return True
+    try:
+        return catching_edge(caller.book, node, state, error, caller.values) is not None
+    except ExpressionError:
+        return True
 
 
 def _above(parent: str, error: UserError) -> Text:

@@ -33,6 +33,15 @@ class Chunked(Mapping[int, V], Generic[V]):
     def __getitem__(self, place: int) -> V:
         return self._chunks[place // CHUNK][place]
 
+    def since(self, place: int) -> Iterator[tuple[int, V]]:
+        """Places and values from `place` on, chunk by chunk."""
+        first = place // CHUNK
+        for number, chunk in self._chunks.items():
+            if number > first:
+                yield from chunk.items()
+            elif number == first:
+                yield from ((at, value) for at, value in chunk.items() if at >= place)
+
     def __iter__(self) -> Iterator[int]:
         for chunk in self._chunks.values():
             yield from chunk

@@ -49,15 +49,15 @@ def decide_each(book: Book, node: Node, state: State, cursor: Cursor, values: Va
     items = state.items
     if items is None:
         return _begin(book, node, each, state, values)
-    left = [i for i in range(items.count) if not _ended(each, items.cursors.get(i))]
-    broken = None if each.collect else _first_failed(items)
+    begun, left = _left(each, items)
+    broken = None if each.collect or items.broken is None else items.cursors[items.broken]
     if broken is not None:  # what has begun to act is made known, and nothing else begins
-        left = [
-            i for i in left if (c := items.cursors.get(i)) is not None and (c.unknown or c.started or c.child)
-        ]
-    waiting = [i for i in left if _wants_leave(state, items.cursors.get(i))]
-    away = {i for i in left if (c := items.cursors.get(i)) is not None and c.child is not None}
-    ready = [i for i in left if i not in away.union(waiting)]
+        begun = [(i, c) for i, c in begun if c.unknown or c.started or c.child]
+        left = [i for i, _ in begun]
+    waiting = [i for i, c in begun if _wants_leave(state, c)]
+    away = {i for i, c in begun if c.child is not None}
+    held = away.union(waiting)
+    ready = [i for i in left if i not in held]
     if each.node.kind == "call":  # so many runs at once as items
         ready = ready[: _places(state, each, len(away))]
     if ready:
@@ -82,7 +82,7 @@ def _places(state: State, each: CompiledEach, away: int) -> int:
     call = each.node.step.call
     if call is None or call.share is not None:
         return places
-    free = room(state.budget, state.usage, [child.budget for child in state.children.values()])
+    free = room(state.budget, state.usage, [child.sent.budget for child in state.children.values()])
     return places if free is None else min(places, free if away else max(1, free))
 
 
@@ -155,10 +155,31 @@ def _source(node: Node) -> str:
     return "" if node.step.each is None else node.step.each.in_
 
 
-def _ended(each: CompiledEach, cursor: Cursor | None) -> bool:
+def _left(each: CompiledEach, items: Items) -> tuple[list[tuple[int, Cursor]], list[int]]:
+    """The items that have begun and not ended, and all that are left; of those that call and have not begun, no more
+    than can begin at once."""
+    first = items.through if each.node.verify is None else items.checked
+    fresh = each.at_once if each.node.kind == "call" else items.count
+    unseen = len(items.cursors) - first
+    begun: list[tuple[int, Cursor]] = []
+    left: list[int] = []
+    for i in range(first, items.count):
+        cursor = items.cursors.get(i)
+        if cursor is None:
+            fresh -= 1
+            left.append(i)
+        else:
+            unseen -= 1
+            if not _ended(each, cursor):
+                begun.append((i, cursor))
+                left.append(i)
+        if fresh <= 0 and not unseen:
+            break
+    return begun, left
+
+
+def _ended(each: CompiledEach, cursor: Cursor) -> bool:
     """Whether nothing is left to do for an item."""
-    if cursor is None:
-        return False
     checked = each.node.verify is None or cursor.checked is True or cursor.stubbed
     return cursor.failed is not None or (cursor.done and checked)
 
@@ -174,15 +195,10 @@ def _stuck(book: Book, state: State, items: Items, ready: list[int], values: Val
     return found
 
 
-def _first_failed(items: Items) -> Cursor | None:
-    failed = [item for item, cursor in items.cursors.items() if cursor.failed is not None]
-    return items.cursors[min(failed)] if failed else None
-
-
-def _wants_leave(state: State, cursor: Cursor | None) -> bool:
+def _wants_leave(state: State, cursor: Cursor) -> bool:
     """Whether an item can only go on when somebody has given leave for its call."""
     whole = state.cursor
-    if cursor is None or whole is None or cursor.verdict != "ask" or state.dry_run:
+    if whole is None or cursor.verdict != "ask" or state.dry_run:
         return False
     return not cursor.done and cursor.approved is None and not is_covered(whole, cursor)
 

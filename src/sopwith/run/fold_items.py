@@ -55,14 +55,15 @@ def for_each_item(state: State, act: Callable[[State], None]) -> None:
     items, whole = state.items, state.cursor
     if items is None or whole is None:
         return
-    cursors = dict(items.cursors)
-    for item, cursor in items.cursors.items():
+    after = items
+    for item, cursor in items.cursors.since(items.through):
         if cursor.started is not None or cursor.asked is not None:
             change(state, cursor=cursor)
             act(state)
-            cursors[item] = state.cursor or cursor
-    asking = sum(map(_asks, cursors.values()))
-    change(state, cursor=whole, items=items.changed(cursors=Chunked(cursors), asking=asking))
+            acted = state.cursor or cursor
+            asking = after.asking + _asks(acted) - _asks(cursor)
+            after = after.with_cursor(acted, item).changed(asking=asking)
+    change(state, cursor=whole, items=after)
 
 
 def keep_items(state: State, step: str) -> None:
@@ -70,7 +71,7 @@ def keep_items(state: State, step: str) -> None:
     items = state.items
     if items is not None and items.kept and items.step == step:
         done = {item: cursor for item, cursor in items.cursors.items() if cursor.done and not cursor.failed}
-        change(state, items=items.changed(cursors=Chunked(done), asking=0, kept=False))
+        change(state, items=Items(step, items.count, items.over, Chunked(done)))
     else:
         change(state, items=None)
 

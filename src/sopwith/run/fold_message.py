@@ -11,8 +11,7 @@ from sopwith.run.state_change import Fold, added, bind, change, change_cursor, s
 
 
 def _sent(state: State, event: Event, body: MessageSent) -> None:
-    child = Child(event.step or "", body.message_id, body.procedure_id, body.budget, body.deadline)
-    change(state, children=added(state.children, body.receiver, child))
+    change(state, children=added(state.children, body.receiver, Child(event.step or "", body)))
     change_cursor(state, child=body.receiver, attempt=body.attempt, error=None)
 
 
@@ -25,7 +24,7 @@ def _received(state: State, event: Event, body: MessageReceived) -> None:
     change(
         state,
         children={run: each for run, each in state.children.items() if run != body.sender},
-        child_usage=state.child_usage + settle(Usage(), body.usage, child.budget),
+        child_usage=state.child_usage + settle(Usage(), body.usage, child.sent.budget),
         child_seconds=state.child_seconds + max(0.0, min(waited, body.seconds)),
     )
     wake(state, event.at)

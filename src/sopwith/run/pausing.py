@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from sopwith.errors import Text, ValueErased
+from sopwith.errors import Text
 from sopwith.ir.event import Event, HumanAsked, RunSuspended, TimeoutPassed
 from sopwith.ir.pause import SignalSent, WaitBegan, WaitEnded
 from sopwith.ir.schema import validator
@@ -13,6 +13,7 @@ from sopwith.ir.value import Json
 from sopwith.lang.dynamic_enum import without_dynamic
 from sopwith.lang.machine import Node
 from sopwith.run.actor import Actor
+from sopwith.run.arrival import arrived
 from sopwith.run.decision import BeginWait, Suspend
 from sopwith.run.state import Cursor, State
 
@@ -59,42 +60,28 @@ def payload_schema(node: Node) -> dict[str, Json]:
 
 def wait_ended(actor: Actor, cursor: Cursor, inbox: Sequence[Event], now: int) -> WaitEnded | None:
     """How the wait of a step has ended at `now` (µs since 1970), where it has; the messages of the `inbox` are those to
-    the run. An event that came before the deadline counts also where it is only seen after; one whose payload
-    was erased is passed over."""
+    the run."""
     paused = cursor.paused
     if paused is None:
         return None
-    if paused.until is not None:
-        return WaitEnded(by="time") if now >= paused.until else None
     node = actor.book.machine.nodes[cursor.step]
-    erased: list[int] = []
-    for message in inbox:
-        body = message.body
-        if not isinstance(body, SignalSent) or body.event != paused.event:
-            continue
-        late = paused.deadline is not None and message.at > paused.deadline
-        if late or message.seq in actor.journal.state.taken:
-            continue
-        try:
-            fit = not fits(node, actor.values.true(body.payload))
-        except ValueErased:
-            erased.append(message.seq)
-            continue
-        if fit:
-            stored: dict[str, Any] = (
-                {} if node.writes is None else {"name": node.writes, **actor.journal.stored(body.payload)}
-            )
-            return WaitEnded(
-                by="event",
-                event=body.event,
-                signal=message.seq,
-                who=body.by,
-                passed_over=tuple(erased),
-                **stored,
-            )
-    if paused.deadline is not None and now >= paused.deadline:
-        return WaitEnded(by="timeout", event=paused.event, passed_over=tuple(erased))
-    return None
+
+    def fit(payload: Json) -> bool:
+        return not fits(node, actor.values.true(payload))
+
+    came = arrived(paused, inbox, actor.journal.state.taken, now, fit)
+    if came is None:
+        return None
+    over = came.passed_over
+    if came.message is None:
+        return WaitEnded(by=came.by, event=paused.event, passed_over=over)
+    body: SignalSent = came.message.body
+    stored: dict[str, Any] = (
+        {} if node.writes is None else {"name": node.writes, **actor.journal.stored(body.payload)}
+    )
+    return WaitEnded(
+        by="event", event=body.event, signal=came.message.seq, who=body.by, passed_over=over, **stored
+    )
 
 
 def answer_missed(state: State, events: Sequence[Event], now: int) -> TimeoutPassed | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Self
@@ -11,6 +11,7 @@ from sopwith.ir.approval import NO_TERMS, Terms
 from sopwith.ir.event import HumanAnswered, Outcome, Phase, Principal, Purpose, Verdict
 from sopwith.ir.guidance import Deviation
 from sopwith.ir.reference import PassedValue, ValueRead
+from sopwith.ir.message import MessageSent
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.usage import NO_MONEY, UNLIMITED, Budget, Usage
 from sopwith.ir.value import Json
@@ -63,14 +64,10 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A run that was called and has not come back: by which step instance, what is reserved for it, until when it is
-    waited for (µs since 1970)."""
+    """A run that was called and has not come back: by which step instance, and the message that it is made of."""
 
     step: str
-    message_id: str
-    procedure: str
-    budget: Budget
-    deadline: int | None
+    sent: MessageSent
 
 
 @dataclass(frozen=True)
@@ -171,6 +168,8 @@ class Items(_Changed):
 
     `cursors` are those of the items that have begun, by their places; `asking` of them wait for a model. `kept`: a
     person has sent the run there again, and what is done stays done.
+    All items before the place `through` are done or have failed; before `checked` those that are done were checked
+    too. `broken` is the first that has failed. What is looked at again and again is so not looked for from the start.
     """
 
     step: str
@@ -179,10 +178,23 @@ class Items(_Changed):
     cursors: Chunked[Cursor] = field(default_factory=Chunked[Cursor])
     asking: int = 0
     kept: bool = False
+    through: int = 0
+    checked: int = 0
+    broken: int | None = None
 
     def with_cursor(self, cursor: Cursor, item: int) -> Items:
         """These with another cursor of one item."""
-        return self.changed(cursors=self.cursors.with_value(item, cursor))
+        cursors, broken = self.cursors.with_value(item, cursor), self.broken
+        if cursor.failed is not None:
+            broken = item if broken is None else min(item, broken)
+        elif broken == item:
+            broken = min((at for at, one in cursors.since(item) if one.failed is not None), default=None)
+        return self.changed(
+            cursors=cursors,
+            through=_moved(self.through, cursors, item, _is_through),
+            checked=_moved(self.checked, cursors, item, _is_checked),
+            broken=broken,
+        )
 
     def those(self, items: Iterable[int]) -> tuple[Cursor, ...]:
         """The cursors of `items` that have begun."""
@@ -191,7 +203,26 @@ class Items(_Changed):
     @property
     def acting(self) -> tuple[Cursor, ...]:
         """The items whose calls were started and have not come back."""
-        return tuple(cursor for cursor in self.cursors.values() if cursor.started is not None)
+        return tuple(cursor for _, cursor in self.cursors.since(self.through) if cursor.started is not None)
+
+
+def _is_through(cursor: Cursor) -> bool:
+    at_work = cursor.started is not None or cursor.asked is not None or cursor.child is not None
+    return (cursor.done or cursor.failed is not None) and not at_work
+
+
+def _is_checked(cursor: Cursor) -> bool:
+    checked = cursor.checked is True or cursor.stubbed or cursor.failed is not None
+    return checked and _is_through(cursor)
+
+
+def _moved(mark: int, cursors: Chunked[Cursor], item: int, passes: Callable[[Cursor], bool]) -> int:
+    """The place before which all items pass, after the cursor of `item` has changed."""
+    if item < mark:
+        return mark if passes(cursors[item]) else item
+    while mark in cursors and passes(cursors[mark]):
+        mark += 1
+    return mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,10 +378,12 @@ class State(_Changed):
 
     @property
     def cursors(self) -> tuple[Cursor, ...]:
-        """All that is known about step instances at hand."""
+        """All that is known about step instances at hand that are not through."""
         if self.cursor is None:
             return ()
-        return (self.cursor, *(self.items.cursors.values() if self.items is not None else ()))
+        items = self.items
+        inner = () if items is None else (cursor for _, cursor in items.cursors.since(items.through))
+        return (self.cursor, *inner)
 
     @property
     def acting(self) -> OpenWrite | None:

@@ -37,7 +37,7 @@ class StoredRun:
     @property
     def started(self) -> RunStarted:
         """What the run is pinned to."""
-        return self.all_events[0].body
+        return (self.events or self.driver.journal.events)[0].body
 
     @property
     def all_events(self) -> list[Event]:
@@ -104,11 +104,15 @@ async def pinned_book(log: Log, started: RunStarted) -> Book:
 
 
 async def open_run(
-    log: Log, run: str, make_driver: MakeDriver, catalogue: Catalogue | None = None
+    log: Log,
+    run: str,
+    make_driver: MakeDriver,
+    catalogue: Catalogue | None = None,
+    read: tuple[list[Event], State] | None = None,
 ) -> StoredRun:
-    """A stored run with its own procedure and tools. Raises `UserError` where it does not exist, or where those of
-    its tools that `catalogue` has do something else now."""
-    events, state = await read_state(log, run)
+    """A stored run with its own procedure and tools; what `read_state` gave is not read again. Raises `UserError` where
+    it does not exist, or where those of its tools that `catalogue` has do something else now."""
+    events, state = read or await read_state(log, run)
     started: RunStarted = events[0].body
     book = await pinned_book(log, started)
     driver = make_driver(book, run, state.task, started)

@@ -10,7 +10,7 @@ from sopwith.errors import LogConflict, SopwithError, Text
 from sopwith.guard.alert import Alert, AlertSink
 from sopwith.ir.event import AlertRaised, Body, Event, HumanAsked, LeaseTaken
 from sopwith.log.port import Log, RunRow
-from sopwith.run.due import next_time
+from sopwith.run.arrival import next_time
 from sopwith.run.inbox import messages, send
 from sopwith.run.journal import Clock
 from sopwith.run.lease import holder
