@@ -12,6 +12,7 @@ from tests.cli.command import Command
 from tests.log.stores import replace, sql, stored
 
 ORDER = ("run", "procedure.yaml", "--request", "Where is my order A-1001?")
+WAITS = ("run", "procedure.yaml", "--request", "Call 13812345678: where is A-1002?")
 RUNS = 12
 
 
@@ -210,6 +211,18 @@ def test_a_damaged_vault_is_named_with_its_remedy(desk: Command, part: str) -> N
 def desk(project: Command) -> Command:
     """A project with a run that waits for leave, and whose vault holds a value."""
     project.write("policy.yaml", "rules:\n- {id: ask, tool: orders.remind, verdict: ask}\n")
-    waits = project("run", "procedure.yaml", "--request", "Call 13812345678: where is A-1002?")
+    waits = project(*WAITS)
     assert waits.code == 7, waits.err
     return project
+
+
+def test_a_broken_row_hides_no_other_run_from_who_approves_and_who_watches(desk: Command) -> None:
+    assert desk(*WAITS).code == 7
+    first, second = (name for name in names(desk) if ":" not in name)
+    sql(store(desk), "UPDATE batch SET envelopes = '[' WHERE id >> 24 = 1")
+    listed = desk("approvals", "--json")
+    assert listed.code == 8 and first in listed.err
+    assert [one["run"] for one in listed.document] == [second]
+    watched = desk("watchdog", "--waiting", "1s", "--json")
+    assert ("run.unreadable", first) in [(alert["code"], alert["run"]) for alert in watched.document]
+    assert desk("approve", second, "--by", "li").code == 0

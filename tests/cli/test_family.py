@@ -14,6 +14,30 @@ from sopwith.cli.exit_code import ExitCode
 START = ("run", "order.yaml", "--inputs", "number=A-7", "--inputs", "amount=5")
 PEOPLE = "people:\n  li: [shipper]\n  bo: [clerk]\n"
 
+OUTER = """
+schema: sopwith/procedure/1
+id: outer
+start: first
+steps:
+  first: {call: {procedure: inner}, on_error: note, end: complete}
+  note: {tool: desk.note, with: {text: gone}, end: complete}
+"""
+INNER = """
+schema: sopwith/procedure/1
+id: inner
+start: sure
+steps:
+  sure: {ask: Sure?, returns: {type: boolean}, end: complete}
+"""
+NOTE = """
+from sopwith import tool
+
+@tool(name="desk.note", effect="read")
+def note(text: str) -> str:
+    \"\"\"Note a text.\"\"\"
+    return text
+"""
+
 
 @pytest.fixture
 def shop(sopwith: Command) -> Command:
@@ -96,3 +120,29 @@ def test_cancelling_an_order_ends_its_shipping(shop: Command) -> None:
     shop("approve", order, "--by", "li")
     assert shop("cancel", order).code == ExitCode.OK
     assert {row["status"] for row in shop("runs", "--json").document} == {"cancelled"}
+
+
+def test_cancelling_the_shipping_lets_the_order_go_on(shop: Command) -> None:
+    order = shop(*START, "--json").document["run"]
+    shop("signal", order, "payment", "--payload", '{"receipt": "R-1"}')
+    shop("approve", order, "--by", "li")
+    shipping = latest(shop, "shipping")
+    done = shop("cancel", shipping, "--by", "li", "--json")
+    assert (done.code, done.document["status"]) == (ExitCode.OK, "cancelled")
+    assert done.document["called_by"] == {"run": order, "status": "escalated", "waits": None}
+    assert "cancelled" in shop("trace", order).out
+    assert "no run is due" in shop("wake").err
+
+
+def test_a_caller_that_cannot_go_on_is_named_and_the_called_run_is_cancelled(sopwith: Command) -> None:
+    for name, text in {"outer.yaml": OUTER, "inner.yaml": INNER, "tools.py": NOTE}.items():
+        sopwith.write(name, text)
+    outer = sopwith("run", "outer.yaml", "--json").document["run"]
+    inner = latest(sopwith, "inner")
+    (sopwith.folder / "tools.py").unlink()
+    done = sopwith("cancel", inner, "--by", "li")
+    assert done.code == ExitCode.OK
+    assert f"run {inner} is cancelled" in done.out
+    assert f"run {outer} is due and cannot go on" in done.err
+    sopwith.write("tools.py", NOTE)
+    assert [one["status"] for one in sopwith("wake", "--json").document] == ["completed"]

@@ -103,6 +103,9 @@ def test_a_run_is_cancelled_in_the_process_that_drives_it(project: Command) -> N
     assert "由 alice 取消: a mistake" in err
     assert "alice: a mistake" in project("trace", run).out
     assert project("cancel", run).code == ExitCode.USAGE
+    assert project("takeover", run, "--by", "alice", "--happened", "yes").code == ExitCode.INTERRUPTED
+    assert project("trace", run, "--jsonl").out.count('"call.reconciled"') == 1
+    assert project("takeover", run, "--by", "alice", "--happened", "no").code == ExitCode.USAGE
     assert paid(project) == 1
 
 

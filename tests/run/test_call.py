@@ -169,8 +169,18 @@ async def test_a_cancelled_child_is_an_error_of_its_parent() -> None:
     family = Family(pay=TO_OTHER, steps=ASKS, start="sure")
     run = await family.run()
     assert run.waits_for is not None
-    await family.engine().cancel(run.waits_for.id, by="bob")
-    assert (await family.engine().resume("root")).output == {"receipt": "cancelled"}
+    ended = await family.engine().cancel(run.waits_for.id, by="bob")
+    assert ended.status == "cancelled" and ended.called_by is not None
+    assert ended.called_by.output == {"receipt": "cancelled"}
+
+
+async def test_a_child_that_is_cancelled_alone_leaves_its_parent_to_who_wakes_it() -> None:
+    family = Family(steps=ASKS, start="sure")
+    run = await family.run()
+    assert run.waits_for is not None
+    await family.engine().cancel(run.waits_for.id, by="bob", alone=True)
+    assert (await family.kinds("root"))[-1] == "run.suspended"
+    assert [(one.id, one.status) for one in await family.engine().wake()] == [("root", "escalated")]
 
 
 async def test_what_children_use_counts_once_in_the_budget_of_their_parent() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.run.bank import Bank, cut_in_payment, escalated, happened, kinds
+from tests.run.family import Family
 from tests.run.hooked_log import HookedLog
 
 from sopwith import MemoryLog, UserError
@@ -327,3 +328,14 @@ async def test_a_run_whose_process_has_ended_is_resumed_and_not_taken_over() -> 
     with pytest.raises(UserError) as refused:
         await bank.engine(await cut_in_payment(log)).take_over("r1", by="alice")
     assert "sopwith resume r1" in refused.value.hint.en
+
+
+async def test_a_run_that_waits_says_what_it_needs_instead_of_being_taken_over() -> None:
+    family = Family(steps="  sure: {ask: Sure?, returns: {type: boolean}, next: pay}\n", start="sure")
+    run = await family.run()
+    assert run.waits_for is not None
+    child = run.waits_for.id
+    for name, needed in (("root", "sopwith resume root"), (child, f"sopwith resume {child} --answer")):
+        with pytest.raises(UserError) as refused:
+            await family.engine().take_over(name, by="alice")
+        assert refused.value.hint is not None and needed in refused.value.hint.en

@@ -149,7 +149,7 @@ def _report(shown: Terminal, found: Collectable, done: Collected | None, entries
     for run in suspect:
         shown.say(shown.text(_SUSPECT).format(run))
     if done is None:
-        shown.say(shown.text(_WOULD).format(len(rows), sum(old.events for old in found.runs)))
+        shown.say(shown.text(_WOULD).format(len(rows), sum(old.events for old in runs)))
     else:
         sizes = (done.before / 1e6, done.after / 1e6)
         shown.say(shown.text(_DID).format(done.runs, done.events, done.blobs, entries, *sizes))

@@ -102,7 +102,7 @@ async def _rows(data: Path, limit: int) -> tuple[Sequence[RunRow], Sequence[Text
 
 
 def _row(shown: Terminal, row: RunRow) -> list[str]:
-    took = f"{(row.last_at - row.started_at) / 1e6:.1f} s"
+    took = "-" if row.last_at is None else f"{(row.last_at - row.started_at) / 1e6:.1f} s"
     return [
         row.run,
         row.procedure_id,

@@ -65,7 +65,7 @@ async def _wake(shown: Terminal, options: Options, data: Path, *, watch: bool) -
             names = await due(log, time.time_ns() // 1000)
         finally:
             await log.close()
-        looked = [await _go_on(shown, options, data, name) for name in names]
+        looked = [await go_on_with(shown, options, data, name) for name in names]
         told = [each for each in looked if each is not None]
         if not watch:
             if shown.json:
@@ -76,8 +76,9 @@ async def _wake(shown: Terminal, options: Options, data: Path, *, watch: bool) -
         await asyncio.sleep(EVERY)
 
 
-async def _go_on(shown: Terminal, options: Options, data: Path, run: str) -> dict[str, Any] | None:
-    """Go on with one run, with the files that it was started with; None where nothing in it could move.
+async def go_on_with(shown: Terminal, options: Options, data: Path, run: str) -> dict[str, Any] | None:
+    """Go on with one run that is due, with the files that it was started with, and say so; None where nothing in it
+    could move.
 
     What is wrong with it keeps no other one waiting.
     """

@@ -50,7 +50,8 @@ class Collectable:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What was removed, and the size of the file before and after, in bytes."""
+    """What was removed, and the size of the file before and after, in bytes. Inboxes and accounts are removed too, and
+    counted neither as `runs` nor with their `events`."""
 
     runs: int
     events: int
@@ -161,8 +162,8 @@ def collect(path: Path, old: Sequence[Old]) -> Collected:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         connection.close()
-    runs = sum(is_listed(each.run.run, accounts=False) for each in old)
-    return Collected(runs, sum(each.events for each in old), blobs, size, path.stat().st_size)
+    runs = [each for each in old if is_listed(each.run.run, accounts=False)]
+    return Collected(len(runs), sum(each.events for each in runs), blobs, size, path.stat().st_size)
 
 
 def _remove(connection: sqlite3.Connection, old: Old) -> None:

@@ -19,7 +19,10 @@ def is_listed(name: str, *, accounts: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run in a list: `status` is `running`, `suspended` or the kind of its outcome; µs since 1970."""
+    """One run in a list: `status` is `running`, `suspended` or the kind of its outcome; µs since 1970.
+
+    `last_at` is None where the last events are damaged: whoever reads the run is told of it.
+    """
 
     run: str
     task: str
@@ -27,7 +30,7 @@ class RunRow:
     status: str
     events: int
     started_at: int
-    last_at: int
+    last_at: int | None
 
 
 class Log(Protocol):

@@ -48,7 +48,12 @@ class CarefulLog:
         """As `Log.runs`; of a damaged store the rows that are left, with the events that can be read."""
         if self._log is not None:
             try:
-                return await self._log.runs(limit, accounts=accounts)
+                rows = await self._log.runs(limit, accounts=accounts)
+                broken = [row for row in rows if row.last_at is None]
+                if not broken:
+                    return rows
+                for row in broken:
+                    self._note(batch.damaged(row.run, row.events).message)
             except LogDamaged as error:
                 self._note(error.message)
         scan = self._scan()

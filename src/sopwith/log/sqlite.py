@@ -37,8 +37,9 @@ FROM run r LEFT JOIN batch b ON b.id = {_LAST_OF} WHERE run = ?"""
 # As bytes, whatever somebody has put there: text would be decoded before it is checked.
 _READ = f"""SELECT id & {LAST_SEQ}, CAST(hashes AS BLOB), CAST(envelopes AS BLOB), CAST(bodies AS BLOB) FROM batch
 WHERE id >= (SELECT max(id) FROM batch WHERE id > ?1 AND id <= ?1 + ?2) AND id <= ?1 + {LAST_SEQ} ORDER BY id"""
-_RUNS = f"""SELECT run, task, procedure_id, status, {_LAST_SEQ}, started_at,
-  started_at + (envelopes ->> '$[#-1][0]')
+_SINCE = """(SELECT CASE WHEN json_valid(told) AND json_type(told, '$[#-1][0]') = 'integer'
+  THEN told ->> '$[#-1][0]' END FROM (SELECT CAST(envelopes AS TEXT) AS told))"""
+_RUNS = f"""SELECT run, task, procedure_id, status, {_LAST_SEQ}, started_at, started_at + {_SINCE}
 FROM run r JOIN batch b ON b.id = {_LAST_OF}
 WHERE CASE ?1 WHEN 1 THEN run GLOB '{ACCOUNT}*' ELSE instr(run, ':') = 0 END ORDER BY r.number DESC LIMIT ?2"""
 _KNOWN_BLOBS = 1024

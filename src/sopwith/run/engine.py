@@ -372,13 +372,17 @@ class Engine:
         hold_to_models(self._models, stored.driver.book.procedure)
         return stored
 
-    async def cancel(self, run: str, *, by: str = "operator", why: str | None = None) -> Run:
+    async def cancel(
+        self, run: str, *, by: str = "operator", why: str | None = None, alone: bool = False
+    ) -> Run:
         """End a run as cancelled, with all that it has called: at once, or where somebody drives it, as soon as they
-        have stopped. The run that has called it goes on when it is resumed, or woken.
+        have stopped. The run that has called it goes on then, with the error `cancelled`; with `alone`, which needs no
+        tools and no model, it is left to whoever wakes or resumes it.
 
         Raises `UserError` for an unknown or ended run, `RunBusy` where its driver does not stop.
         """
-        return await self._children.cancel(run, by, why)
+        ended = await self._children.cancel(run, by, why)
+        return ended if alone else await self._children.up(ended)
 
     async def signal(
         self, run: str, event: str, *, payload: Json = None, by: Principal | str = "operator"

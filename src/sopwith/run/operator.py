@@ -57,12 +57,36 @@ def take_over(actor: Actor, by: str, why: str | None) -> None:
 
 
 def _go_on_first(state: State) -> Text:
+    """What a run that has not ended needs instead of being taken over."""
+    run = state.run
     if state.suspended_at is None:
         return Text(
-            f"its process has ended? First go on with it: sopwith resume {state.run}",
-            f"若其进程已结束，请先继续运行：sopwith resume {state.run}",
+            f"its process has ended? First go on with it: sopwith resume {run}",
+            f"若其进程已结束，请先继续运行：sopwith resume {run}",
         )
-    return Text("only a run that has escalated or failed can be taken over", "只能接管已转交人工或失败的运行")
+    if state.cursor is not None and state.cursor.question == "approval":
+        return Text(
+            f"it waits for leave: sopwith approve {run}, or sopwith deny {run}",
+            f"它在等待批准：sopwith approve {run}，或 sopwith deny {run}",
+        )
+    if state.cursor is not None and state.cursor.question is not None:
+        return Text(
+            f"it waits for an answer: sopwith resume {run} --answer …",
+            f"它在等待回答：sopwith resume {run} --answer …",
+        )
+    waits = _WAITS.get(state.waiting_for or "", Text("something", "其他事情"))
+    return Text(
+        f"it waits for {waits.en}, and goes on when that has come: sopwith resume {run}",
+        f"它在等待{waits.zh}，到来之后即可继续：sopwith resume {run}",
+    )
+
+
+_WAITS = {
+    "time": Text("its time", "时间"),
+    "event": Text("an event", "事件"),
+    "child": Text("a run that it has called", "其调用的运行"),
+    "stop": Text("the runs that it has called to stop", "其调用的运行停止"),
+}
 
 
 def set_values(actor: Actor, by: str, values: Mapping[str, Json]) -> None:

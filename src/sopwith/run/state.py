@@ -10,8 +10,8 @@ from typing import Any, Self
 from sopwith.ir.approval import NO_TERMS, Terms
 from sopwith.ir.event import HumanAnswered, Outcome, Phase, Principal, Purpose, Verdict
 from sopwith.ir.guidance import Deviation
-from sopwith.ir.reference import PassedValue, ValueRead
 from sopwith.ir.message import MessageSent
+from sopwith.ir.reference import PassedValue, ValueRead
 from sopwith.ir.tool import Effect, ErrorData
 from sopwith.ir.usage import NO_MONEY, UNLIMITED, Budget, Usage
 from sopwith.ir.value import Json
