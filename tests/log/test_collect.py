@@ -92,6 +92,8 @@ async def test_a_log_beside_a_run_goes_with_it(path: Path) -> None:
     await log.append("inbox:old", [beside])
     await log.close()
     assert names(old(path)) == ["old", "inbox:old"]
+    done = collect(path, old(path).runs)
+    assert (done.runs, done.events, names(old(path))) == (1, 10, [])
 
 
 async def test_a_run_that_was_tampered_with_is_kept(path: Path) -> None:
@@ -178,7 +180,8 @@ async def test_an_account_goes_with_the_last_of_its_runs(path: Path) -> None:
     await account(path, reserved("old"), reserved("never started"))
     found = old(path, START + 9 * DAY)
     assert sorted(names(found)) == ["account:1", "old"]
-    assert collect(path, found.runs).runs == 1  # the account is no run
+    done = collect(path, found.runs)
+    assert (done.runs, done.events) == (1, 10)  # the account is no run
 
 
 async def test_an_account_without_a_window_is_kept(path: Path) -> None:
