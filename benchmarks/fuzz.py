@@ -30,6 +30,7 @@ from sopwith.models.reply import read_reply
 from sopwith.models.scripted import ScriptedModel
 from sopwith.tools import Reconciled, ToolResult
 from sopwith.tools.arguments import problems
+from sopwith.tools.refusal import refusal
 
 EACH, QUICK = 10_000, 200
 SEED = 20261130
@@ -64,7 +65,7 @@ class Tools:
     def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
         """As for the tools of an MCP server."""
         found = problems(self.spec, arguments)
-        return ErrorData(code="invalid_arguments", message=found[0]) if found else arguments
+        return refusal("invalid_arguments", found[0]) if found else arguments
 
     async def call(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
