@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from tests.tools.ledger_server import DOCUMENTS, TOKEN, LedgerServer
 
-from sopwith.errors import ToolSourceError, UserError
+from sopwith.errors import Text, ToolSourceError, UserError
 from sopwith.ir.schema import validator
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.models.constraint import constraint
 from sopwith.tools import OpenApiSource
 from sopwith.tools.openapi_auth import ClientCredentials
+from sopwith.tools.refusal import both
 
 AMPLE = 20.0
 SECRET = "sesame-123"
@@ -116,7 +117,8 @@ async def test_a_read_gives_its_value_and_no_credential(
     assert server.requests[-1][:2] == ("GET", f"/v1/accounts/A-1?as_of=2026-01-31&api_key={SECRET}")
     assert caplog.records and SECRET not in caplog.text
     redirected = await ledger.call("ledger.getAccount", {"account": "moved"}, key="k", seconds=AMPLE)
-    assert redirected.error == ErrorData(code="http_302", message="302: redirected to /elsewhere")
+    assert redirected.error is not None and redirected.error.code == "http_302"
+    assert both(redirected.error) == Text("302: redirected to /elsewhere", "302：被重定向到 /elsewhere")
 
 
 async def test_basic_authentication_is_chosen_where_the_operation_asks_for_it(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sopwith.errors import Text
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.tools import RecordedSource, ToolResult
 from sopwith.tools.recorded import RecordedCall, Recording
+from sopwith.tools.refusal import both
 
 SPEC = ToolSpec(
     name="mail.send",
@@ -35,8 +37,11 @@ async def test_the_same_arguments_give_the_same_results_in_their_order() -> None
     assert list(await made.specs()) == [SPEC]
     given = [await made.call("mail.send", FULL, key="k", seconds=1) for _ in range(3)]
     assert given[:2] == [LOST, ToolResult(7)]
-    assert given[2].error == ErrorData(
-        code="not_recorded", message="mail.send was only 2 times called with these arguments in recorded:a"
+    error = given[2].error
+    assert error is not None and error.code == "not_recorded"
+    assert both(error) == Text(
+        "calls of mail.send with these arguments in recorded:a: 2, and no more",
+        "recorded:a 中以这些参数调用 mail.send 的记录只有 2 次",
     )
 
 

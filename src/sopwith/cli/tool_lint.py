@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 from sopwith.errors import Text
 from sopwith.ir.coerce import resolve
@@ -17,57 +17,17 @@ from sopwith.ir.tool import Effect, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.check.library import Likeness, words
 
-_VERBS = (
-    *(
-        "add",
-        "approve",
-        "archive",
-        "book",
-        "buy",
-        "cancel",
-        "change",
-        "check",
-        "close",
-        "copy",
-        "create",
-        "delete",
-    ),
-    *(
-        "download",
-        "edit",
-        "export",
-        "fetch",
-        "find",
-        "get",
-        "import",
-        "insert",
-        "list",
-        "look",
-        "modify",
-        "move",
-    ),
-    *(
-        "order",
-        "pay",
-        "post",
-        "read",
-        "register",
-        "remove",
-        "rename",
-        "reply",
-        "run",
-        "save",
-        "search",
-        "send",
-    ),
-    *("set", "start", "stop", "submit", "translate", "update", "upload", "validate", "write"),
-)
-_VERB = "|".join(_VERBS)
-_DONE = "新建|创建|查询|修改|更新|删除|取消|发送|提交|审批|预订|导出|导入|查看|添加"
+_VERB = "|".join((
+    "add", "approve", "archive", "book", "buy", "cancel", "change", "check", "close", "copy", "create",
+    "delete", "download", "edit", "export", "fetch", "find", "get", "import", "insert", "list", "look",
+    "modify", "move", "order", "pay", "post", "read", "register", "remove", "rename", "reply", "run", "save",
+    "search", "send", "set", "start", "stop", "submit", "translate", "update", "upload", "validate", "write",
+))  # fmt: skip
+_CHINESE_VERB = "新建|创建|查询|修改|更新|删除|取消|发送|提交|审批|预订|导出|导入|查看|添加"
 _TWO_PURPOSES = (
     re.compile(rf"^(?:{_VERB})\b[^.;\n]*?(?:\band\b|\bor\b|\bas well as\b|,)\s+(?:{_VERB})\b", re.IGNORECASE),
     re.compile(
-        rf"^(?:可|能|可以|用于)?(?:{_DONE})[^。；\n]{{0,20}}?(?:以及|并且|和|或|及|、|并|/)(?:{_DONE})"
+        rf"^(?:可|能|可以|用于)?(?:{_CHINESE_VERB})[^。；\n]{{0,20}}?(?:以及|并且|和|或|及|、|并|/)(?:{_CHINESE_VERB})"
     ),
 )
 _WHEN = re.compile(
@@ -89,23 +49,34 @@ _TELLING = frozenset({
 })  # fmt: skip
 
 
-def lint(specs: Mapping[str, ToolSpec], places: Mapping[str, str]) -> list[Diagnostic]:
+class Advice(NamedTuple):
+    """What could be better about one tool."""
+
+    tool: str
+    diagnostic: Diagnostic
+
+
+def lint(specs: Mapping[str, ToolSpec], places: Mapping[str, str]) -> list[Advice]:
     """What could be better about tools, by name; `places` are the names of their sources by theirs."""
-    found = [
-        Diagnostic(
-            code=code,
-            severity=Severity.WARNING,
-            place=Place(file=places.get(name, name)),
-            message=said,
-            hint=hint,
+    found = [(name, problem) for name, spec in specs.items() for problem in _problems(spec)]
+    found += _look_alikes(list(specs.values()))
+    return [
+        Advice(
+            tool,
+            Diagnostic(
+                code=code,
+                severity=Severity.WARNING,
+                place=Place(file=places[tool]),
+                message=Text(f"{tool}: {said.en}", f"{tool}：{said.zh}"),
+                hint=hint,
+            ),
         )
-        for name, spec in specs.items()
-        for code, said, hint in _problems(spec)
+        for tool, (code, said, hint) in found
     ]
-    return [*found, *_look_alikes(list(specs.values()), places)]
 
 
 _Problem = tuple[str, Text, Text]
+"""A code, what is wrong, and what to do."""
 
 
 def _problems(spec: ToolSpec) -> Iterator[_Problem]:
@@ -115,7 +86,7 @@ def _problems(spec: ToolSpec) -> Iterator[_Problem]:
     if spec.output_schema is None and spec.effect is Effect.READ:
         yield (
             "SW444",
-            _of(spec, "it reads, and says nothing about its result", "它读取数据，却没有说明结果"),
+            Text("it reads, and says nothing about its result", "它读取数据，却没有说明结果"),
             Text(
                 "Declare the schema of the result: steps are checked against it.",
                 "请声明结果的 schema：流程步骤据此检查。",
@@ -128,7 +99,7 @@ def _name(spec: ToolSpec) -> Iterator[_Problem]:
     if own.lower() in _GENERIC or len(own) < 2:
         yield (
             "SW445",
-            _of(spec, f"'{own}' could be anything", f"“{own}”可以是任何东西"),
+            Text(f"'{own}' could be anything", f"“{own}”可以是任何东西"),
             Text(
                 "Name what it does and to what, such as find_order.",
                 "请写明做什么、对什么做，例如 find_order。",
@@ -141,14 +112,14 @@ def _description(spec: ToolSpec) -> Iterator[_Problem]:
     if not text:
         yield (
             "SW440",
-            _of(spec, "it has no description", "没有描述"),
+            Text("it has no description", "没有描述"),
             Text("Say in a sentence what it does, and when to use it.", "请用一句话说明它做什么、何时使用。"),
         )
         return
     if any(form.search(text) for form in _TWO_PURPOSES) or _actions(spec):
         yield (
             "SW442",
-            _of(spec, "it does several things", "它做多件事"),
+            Text("it does several things", "它做多件事"),
             Text("Make each a tool of its own.", "请拆分为各自独立的工具。"),
         )
     lacks = [
@@ -163,7 +134,7 @@ def _description(spec: ToolSpec) -> Iterator[_Problem]:
         en, zh = " and ".join(each.en for each in lacks), "和".join(each.zh for each in lacks)
         yield (
             "SW441",
-            _of(spec, f"the description does not say {en}", f"描述没有说明{zh}"),
+            Text(f"the description does not say {en}", f"描述没有说明{zh}"),
             Text("Add a sentence, such as: Use it when …, not for ….", "请补一句，例如：用于……，不用于……。"),
         )
 
@@ -185,7 +156,7 @@ def _parameters(spec: ToolSpec) -> Iterator[_Problem]:
         listed = ", ".join(silent)
         yield (
             "SW443",
-            _of(spec, f"nothing says what to write for {listed}", f"没有说明 {listed} 应如何填写"),
+            Text(f"nothing says what to write for {listed}", f"没有说明 {listed} 应如何填写"),
             Text(
                 "Give each a description, and a format, an enum or limits where it has them.",
                 "请为每个参数写描述；有格式、可选值或范围的也请写明。",
@@ -216,7 +187,7 @@ def _target(root: Json, schema: Json) -> dict[str, Json]:
     return node
 
 
-def _look_alikes(specs: Sequence[ToolSpec], places: Mapping[str, str]) -> Iterator[Diagnostic]:
+def _look_alikes(specs: Sequence[ToolSpec]) -> Iterator[tuple[str, _Problem]]:
     """SW446: each tool that an earlier one is taken for, with the one that it resembles most."""
     likeness = Likeness([Counter(words(f"{_spaced(s.name)}\n{s.description}")) for s in specs])
     for i, spec in enumerate(specs):
@@ -224,14 +195,15 @@ def _look_alikes(specs: Sequence[ToolSpec], places: Mapping[str, str]) -> Iterat
         if alike is None:
             continue
         other = specs[alike[1]].name
-        yield Diagnostic(
-            code="SW446",
-            severity=Severity.WARNING,
-            place=Place(file=places.get(spec.name, spec.name)),
-            message=_of(spec, f"a search cannot tell it from {other}", f"检索无法把它与 {other} 区分开"),
-            hint=Text(
-                "Say in each description what the other is for, or leave one of them out.",
-                "请在各自的描述中写明另一个的用途，或去掉其中一个。",
+        yield (
+            spec.name,
+            (
+                "SW446",
+                Text(f"a search cannot tell it from {other}", f"检索无法把它与 {other} 区分开"),
+                Text(
+                    "Say in each description what the other is for, or leave one of them out.",
+                    "请在各自的描述中写明另一个的用途，或去掉其中一个。",
+                ),
             ),
         )
 
@@ -239,7 +211,3 @@ def _look_alikes(specs: Sequence[ToolSpec], places: Mapping[str, str]) -> Iterat
 def _spaced(name: str) -> str:
     own = name.rpartition(".")[2]
     return re.sub(r"[_-]+|(?<=[a-z])(?=[A-Z])", " ", own)
-
-
-def _of(spec: ToolSpec, en: str, zh: str) -> Text:
-    return Text(f"{spec.name}: {en}", f"{spec.name}：{zh}")

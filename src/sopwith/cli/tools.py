@@ -259,17 +259,7 @@ def test(
         ]
         shown.document({"ok": not failed, "tools": rows, "problems": _as_json(shown, problems)})
     else:
-        lines = [
-            [
-                "✓" if each.problem is None else "✗",
-                each.tool,
-                shown.text(each.problem or _JUDGED).format(each.called, each.judged)
-                if each.problem is None
-                else shown.text(each.problem),
-            ]
-            for each in done
-        ]
-        for line in table(lines) if lines else []:
+        for line in table([_told(shown, each) for each in done]) if done else []:
             shown.out(line)
     shown.say(shown.text(_TESTED).format(len(done), len(failed), sum(each.called for each in done)))
     return ExitCode.INVALID if failed else ExitCode.OK
@@ -296,7 +286,7 @@ def lint_(
     wanted = {opened.tool(name).name for name in names or opened.specs}
     places = {name: opened.source(name) for name in opened.specs}
     advice = lint(opened.specs, places)
-    found = [*opened.problems, *(d for d in advice if d.message.en.partition(":")[0] in wanted)]
+    found = [*opened.problems, *(each.diagnostic for each in advice if each.tool in wanted)]
     if as_json:
         shown.document({"problems": _as_json(shown, found)})
     else:
@@ -369,6 +359,13 @@ class _Opened:
 
 def _project(tools: list[str] | None, mcp: Path | None, data: Path | None) -> Project:
     return folder_project(Path.cwd(), Options(tools=tools or None, mcp=mcp, data=data))
+
+
+def _told(shown: Terminal, each: Tested) -> list[str]:
+    """A tool that was tried, as a row: whether it is well, its name, what was done or what is wrong."""
+    if each.problem is not None:
+        return ["✗", each.tool, shown.text(each.problem)]
+    return ["✓", each.tool, shown.text(_JUDGED).format(each.called, each.judged)]
 
 
 def _as_json(shown: Terminal, problems: Sequence[Diagnostic]) -> list[dict[str, Json]]:

@@ -16,7 +16,7 @@ from sopwith.tools.arguments import changes, prepared, without_key
 from sopwith.tools.bounded import Bounded, Outcome, OutOfTime
 from sopwith.tools.mcp_lookup import Lookup
 from sopwith.tools.port import Reconciled, ToolResult, failed, promised
-from sopwith.tools.refusal import refusal, took_too_long, unknown_tool
+from sopwith.tools.refusal import known, refusal, took_too_long, unknown_tool
 from sopwith.tools.returned import misfit
 
 if TYPE_CHECKING:
@@ -93,13 +93,8 @@ class McpSource:
 
     def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
         """The arguments themselves where the tool's schema takes and lists them; see `ToolSource.prepare`."""
-        if self._specs is None:
-            said = Text(f"the tools of {self.name} were not read yet", f"尚未读取 {self.name} 的工具")
-            return refusal("unavailable", said)
-        spec = self._specs.get(name)
-        if spec is None:
-            return unknown_tool(name)
-        return self._prepared(spec, arguments)
+        spec = known(self._specs, self.name, name)
+        return spec if isinstance(spec, ErrorData) else self._prepared(spec, arguments)
 
     async def call(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None

@@ -21,10 +21,11 @@ from sopwith.tools.openapi_document import Document, Operation, parse_document, 
 from sopwith.tools.openapi_request import Request, misplaced, request_of
 from sopwith.tools.openapi_response import result_of
 from sopwith.tools.port import Reconciled, ToolResult, failed, promised
+from sopwith.tools.refusal import known, refusal, took_too_long, unknown_tool
 from sopwith.tools.schema import UNUSABLE, hold_to_usable
 
 if TYPE_CHECKING:
-    from sopwith.tools.openapi_client import Client
+    from sopwith.tools.openapi_client import Client, TooLarge
 
 _EFFECTS = {"GET": Effect.READ, "HEAD": Effect.READ, "OPTIONS": Effect.READ, "TRACE": Effect.READ,
             "DELETE": Effect.IRREVERSIBLE}  # fmt: skip
@@ -86,16 +87,14 @@ class OpenApiSource:
 
     def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
         """The arguments themselves where the operation takes and lists them; see `ToolSource.prepare`."""
-        if self._specs is None:
-            return ErrorData(code="unavailable", message=f"the tools of {self.name} were not read yet")
-        spec = self._specs.get(name)
-        if spec is None:
-            return ErrorData(code="unknown_tool", message=f"there is no tool {name}")
+        spec = known(self._specs, self.name, name)
+        if isinstance(spec, ErrorData):
+            return spec
         plain = prepared(spec, arguments)
         if isinstance(plain, ErrorData):
             return plain
         wrong = misplaced(self._operations[name], plain)
-        return ErrorData(code="invalid_arguments", message=wrong) if wrong else plain
+        return refusal("invalid_arguments", wrong) if wrong else plain
 
     async def call(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
@@ -107,11 +106,15 @@ class OpenApiSource:
         try:
             spec = (await self._bounded.run(self._known(), limit)).get(name)
         except ToolSourceError as error:
-            return failed("unavailable", error.message.en)
+            return failed("unavailable", error.message)
         except OutOfTime:
-            return failed("unavailable", f"the document of {self.name} was not read within {limit:g} s")
+            said = Text(
+                f"the document of {self.name} was not read within {limit:g} s",
+                f"未能在 {limit:g} 秒内读取 {self.name} 的文档",
+            )
+            return failed("unavailable", said)
         if spec is None:
-            return failed("unknown_tool", f"there is no tool {name}")
+            return ToolResult(error=unknown_tool(name))
         given = self.prepare(name, arguments)
         changed = given if isinstance(given, ErrorData) else changes(arguments, given)
         if changed is not None:
@@ -139,18 +142,19 @@ class OpenApiSource:
         try:
             secrets = await self._bounded.run(self._authorised(request, operation), seconds)
         except ToolSourceError as error:
-            return failed("unavailable", error.message.en)
+            return failed("unavailable", error.message)
         except OutOfTime:
-            return failed("unavailable", f"{self.name} gave no token in time: the call was not made")
+            return failed("unavailable", _no_token(self.name, Text("out of time", "超时")))
         except Exception as error:
-            return failed("unavailable", f"no token: {type(error).__name__}: the call was not made")
+            kind = type(error).__name__
+            return failed("unavailable", _no_token(self.name, Text(kind, kind)))
         writes = spec.effect is not Effect.READ
         answer = self._running().send(request)
         try:
             # A read is cancelled. A write goes on: what it answers after all tells what happened.
             got = await self._bounded.run(answer, seconds, patience=_LATE_SECONDS if writes else 0.0)
         except OutOfTime as given_up:
-            told = failed("timeout", f"{spec.name} took longer than {seconds or 0:.3g} s", unknown=writes)
+            told = failed("timeout", took_too_long(spec.name, f"{seconds or 0:.3g}"), unknown=writes)
             late = promised(given_up.late, partial(_late, spec, secrets))
             return replace(told, late=late)
         except Exception as error:
@@ -305,10 +309,20 @@ def _failed(spec: ToolSpec, error: Exception) -> ToolResult:
     http = _http()
     writes = spec.effect is not Effect.READ
     if isinstance(error, http.NOT_SENT):
-        return failed("unavailable", f"the server cannot be reached: {error or type(error).__name__}")
+        why = str(error) or type(error).__name__
+        return failed("unavailable", Text(f"the server cannot be reached: {why}", f"无法连接服务器：{why}"))
     if isinstance(error, http.TooLarge):
-        return failed("too_large", str(error), unknown=writes)
-    return failed("server_lost", f"{type(error).__name__}: {error}".rstrip(": "), unknown=writes)
+        return failed("too_large", cast("TooLarge", error).said, unknown=writes)
+    why = f"{type(error).__name__}: {error}".rstrip(": ")
+    said = Text(f"the connection was lost before an answer: {why}", f"收到答复之前连接中断：{why}")
+    return failed("server_lost", said, unknown=writes)
+
+
+def _no_token(source: str, why: Text) -> Text:
+    return Text(
+        f"{source} gave no token ({why.en}): the call was not made",
+        f"{source} 未给出令牌（{why.zh}）：未发出调用",
+    )
 
 
 def _late(spec: ToolSpec, secrets: tuple[str, ...], outcome: Outcome) -> ToolResult | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import httpx2
 
+from sopwith.errors import Text
 from sopwith.tools.openapi_request import Request
 from sopwith.tools.openapi_response import Answer
 
@@ -24,7 +25,12 @@ Failure = (httpx2.HTTPError, httpx2.InvalidURL)
 
 
 class TooLarge(Exception):
-    """An answer that is not read to its end."""
+    """An answer that is not read to its end; `said` says so in both languages."""
+
+    said = Text(f"the answer has more than {LARGEST:,} bytes", f"答复超过 {LARGEST:,} 字节")
+
+    def __init__(self) -> None:
+        super().__init__(self.said.en)
 
 
 class Client:
@@ -56,7 +62,7 @@ class Client:
             async for part in response.aiter_bytes():
                 body += part
                 if len(body) > LARGEST:
-                    raise TooLarge(f"the answer has more than {LARGEST:,} bytes")
+                    raise TooLarge
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             location = response.headers.get("location", "")
             return Answer(response.status_code, kind, response.charset_encoding, bytes(body), location)

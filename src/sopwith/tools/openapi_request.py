@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import cast
 from urllib.parse import quote
 
+from sopwith.errors import Text
 from sopwith.ir.value import Json
 from sopwith.tools.openapi_document import FORM, Operation, Parameter, is_json
 
@@ -31,18 +32,20 @@ class Request:
     secret_query: str = ""
 
 
-def misplaced(operation: Operation, arguments: dict[str, Json]) -> str | None:
+def misplaced(operation: Operation, arguments: dict[str, Json]) -> Text | None:
     """What cannot be written into a request, although its schema allows it, if anything."""
     for parameter in operation.parameters:
         value = arguments.get(parameter.argument)
         where = f"$.{parameter.argument}"
         if parameter.place == "path" and value in (None, "", [], {}):
-            return f"{where}: it stands in a path and cannot be empty"
+            return Text(
+                f"{where}: it stands in a path and cannot be empty", f"{where}：它是路径的一部分，不能为空"
+            )
         written = json.dumps(value, ensure_ascii=False)
         if parameter.place in ("header", "cookie") and any(c in written for c in ("\\n", "\\r", "\\u0000")):
-            return f"{where}: a header holds one line"
+            return Text(f"{where}: a header holds one line", f"{where}：请求头只能有一行")
     if any(part in (".", "..") for part in _path(operation, arguments).split("/")):
-        return "$: . and .. would lead to another path"
+        return Text("$: . and .. would lead to another path", "$：. 和 .. 会指向别的路径")
     return None
 
 

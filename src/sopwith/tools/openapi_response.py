@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sopwith.errors import ValueRefused
+from sopwith.errors import Text, ValueRefused
 from sopwith.ir.coerce import parse_json
 from sopwith.ir.cut import cut
 from sopwith.ir.tool import Effect, ToolSpec
@@ -46,16 +46,25 @@ def result_of(spec: ToolSpec, answer: Answer, secrets: Iterable[str]) -> ToolRes
         done = status not in _SENT_ON and (status not in _REFUSED or status in _NOT_REFUSED)
         if status < 400:
             where = _masked(answer.location, secrets).partition("?")[0]
-            return failed(f"http_{status}", f"{status}: redirected to {where}", unknown=writes and done)
-        said = _problem(text, media_type)
-        return failed(f"http_{status}", f"{status}: {said}" if said else f"{status}", unknown=writes and done)
+            said = Text(f"{status}: redirected to {where}", f"{status}：被重定向到 {where}")
+            return failed(f"http_{status}", said, unknown=writes and done)
+        told = _problem(text, media_type)
+        return failed(f"http_{status}", f"{status}: {told}" if told else f"{status}", unknown=writes and done)
     if text is None:
-        what = f"the result is {len(body)} bytes of {media_type or 'no type'}: not text"
+        kind = media_type or "no type"
+        what = Text(
+            f"the result is {len(body)} bytes of {kind}: not text",
+            f"结果是 {len(body)} 字节的 {media_type or '未知类型'}：不是文本",
+        )
         return failed("unstorable_result", what, unknown=writes)
     try:
         value = _value(text, media_type)
     except (ValueError, ValueRefused) as error:
-        return failed("invalid_result", f"the result is not the JSON that it claims: {error}", unknown=writes)
+        why = error.message if isinstance(error, ValueRefused) else Text(str(error), str(error))
+        what = Text(
+            f"the result is not the JSON that it claims: {why.en}", f"结果并非其声称的 JSON：{why.zh}"
+        )
+        return failed("invalid_result", what, unknown=writes)
     wrong = misfit(spec, value)
     return failed("invalid_result", wrong, unknown=writes) if wrong else ToolResult(value=value)
 

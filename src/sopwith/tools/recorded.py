@@ -11,6 +11,7 @@ from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json, canonical
 from sopwith.tools.arguments import changes, prepared
 from sopwith.tools.port import Reconciled, ToolResult, failed
+from sopwith.tools.refusal import known
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,9 @@ class RecordedSource:
 
     def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
         """The arguments as the recorded tool had them, with its own defaults; see `ToolSource.prepare`."""
-        if self._specs is None:
-            return ErrorData(code="unavailable", message=f"the tools of {self.name} were not read yet")
-        spec = self._specs.get(name)
-        if spec is None:
-            return ErrorData(code="unknown_tool", message=f"there is no tool {name}")
+        spec = known(self._specs, self.name, name)
+        if isinstance(spec, ErrorData):
+            return spec
         plain = prepared(spec, arguments)
         if isinstance(plain, ErrorData):
             return plain
@@ -84,8 +83,11 @@ class RecordedSource:
         results = [c.result for c in self._calls if (c.tool, canonical(dict(c.arguments))) == wanted]
         made = self._made[wanted]
         if made >= len(results):
-            often = f"only {len(results)} times" if results else "not"
-            return failed("not_recorded", f"{name} was {often} called with these arguments in {self.name}")
+            said = Text(
+                f"calls of {name} with these arguments in {self.name}: {len(results)}, and no more",
+                f"{self.name} 中以这些参数调用 {name} 的记录只有 {len(results)} 次",
+            )
+            return failed("not_recorded", said)
         self._made[wanted] += 1
         return results[made]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pydantic import Field
 
 from sopwith.errors import Text
-from sopwith.ir.tool import ErrorData
+from sopwith.ir.tool import ErrorData, ToolSpec
 
 
 class Refusal(ErrorData):
@@ -22,6 +24,15 @@ def refusal(code: str, said: Text) -> Refusal:
 def unknown_tool(name: str) -> Refusal:
     """The error of a call of a tool that is not there."""
     return refusal("unknown_tool", Text(f"there is no tool {name}", f"没有工具 {name}"))
+
+
+def known(specs: Mapping[str, ToolSpec] | None, source: str, name: str) -> ToolSpec | Refusal:
+    """The tool `name` among those that `source` has read, or why it cannot be called."""
+    if specs is None:
+        return refusal(
+            "unavailable", Text(f"the tools of {source} were not read yet", f"尚未读取 {source} 的工具")
+        )
+    return specs.get(name) or unknown_tool(name)
 
 
 def took_too_long(name: str, seconds: str) -> Text:
