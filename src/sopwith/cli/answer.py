@@ -37,7 +37,7 @@ def read_answer(text: str, schema: Mapping[str, Json], *, listed: bool = False) 
         if check.accepts(value):
             return value
     # What is wrong with the likeliest reading: `9` for a number up to 5 is too large, and not "text".
-    said = together(check.problem_texts(readings[0]))
+    said = together(check.problems(readings[0]))
     wanted = expected(schema, listed=listed)
     raise UserError(
         Text(f"'{text}' is not an answer to this: {said.en}", f"“{text}”不是合适的回答：{said.zh}"),

@@ -42,12 +42,8 @@ class Validator:
         except (ValueError, UnicodeError):  # nested too deep, or a lone surrogate
             return False
 
-    def problems(self, value: Json) -> tuple[str, ...]:
-        """What is wrong with `value`, for a model: an English sentence per problem with its path, `$.files[0].p: …`."""
-        return tuple(said.en for said in self.problem_texts(value))
-
-    def problem_texts(self, value: Json) -> tuple[Text, ...]:
-        """The same for people, in both languages."""
+    def problems(self, value: Json) -> tuple[Text, ...]:
+        """What is wrong with `value`: a sentence per problem with its path, `$.files[0].p: …`."""
         try:
             if self._judge.is_valid(value):
                 return ()

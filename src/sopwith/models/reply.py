@@ -180,7 +180,7 @@ def _valid(action: Action, given: Json, repairs: list[str], resolve: Resolve | N
     value = storable(value)
     if resolve is not None:
         value = resolve(action, value)
-    problems = judge.problem_texts(value)
+    problems = judge.problems(value)
     if problems:
         said = together(problems)
         raise Refused("invalid_arguments", f"{action.name}: {said.en}", f"{action.name}：{said.zh}")

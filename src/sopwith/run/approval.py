@@ -34,7 +34,7 @@ def answered(
         schema = cast("dict[str, Json]", driver.values.true(asked.answer_schema or {}))
     except ValueErased as error:
         raise UserError(_ERASED, _TAKE_OVER) from error
-    problems = validator(schema).problem_texts(answer)
+    problems = validator(schema).problems(answer)
     if problems:
         said = together(problems)
         raise UserError(Text(f"the answer does not fit: {said.en}", f"回答不合要求：{said.zh}"), ANSWER_HINT)

@@ -118,7 +118,7 @@ def _misfits(callee: Procedure, inputs: dict[str, Json]) -> list[Text]:
     found += [Text(f"{name}: missing", f"{name}：缺少") for name in passed if name not in inputs]
     for name, schema in passed.items():
         if name in inputs:
-            wrong = validator(schema).problem_texts(inputs[name])
+            wrong = validator(schema).problems(inputs[name])
             found += [Text(f"{name}: {said.en}", f"{name}：{said.zh}") for said in wrong]
     return found
 

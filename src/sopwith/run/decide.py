@@ -150,7 +150,7 @@ def output_problems(book: Book, state: State, values: Values) -> tuple[str, ...]
     """What the procedure's output schema has against the true output."""
     if book.machine.output_schema is None:
         return ()
-    said = validator(book.machine.output_schema).problem_texts(output_of(book, state, values, true=True))
+    said = validator(book.machine.output_schema).problems(output_of(book, state, values, true=True))
     return tuple(one.in_(book.language) for one in said)
 
 

@@ -197,7 +197,7 @@ def _give(book: Book, node: Node, state: State, cursor: Cursor, values: Values, 
             str(question), "ask", asked_schema(book, node, state, values), terms=terms_of_ask(node)
         )
     if node.dynamic_enums:
-        problems = validator(resolved_schema(book, node, state, values.true)).problem_texts(reading.value)
+        problems = validator(resolved_schema(book, node, state, values.true)).problems(reading.value)
         if problems:
             said = together(problems).in_(book.language)
             return reject(cursor, _wrong(said, node), reading.repairs)

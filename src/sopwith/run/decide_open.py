@@ -70,7 +70,7 @@ def result_of(reading: Reading) -> Json:
 def wrong_result(book: Book, node: Node, reading: Reading) -> ErrorData | None:
     """What is wrong with the result of a `finish`; None where it is as it was asked for, or none was."""
     schema = book.block.result_schema(node)
-    problems = () if schema is None else validator(schema).problem_texts(result_of(reading))
+    problems = () if schema is None else validator(schema).problems(result_of(reading))
     if not problems:
         return None
     message = f"result: {together(problems).in_(book.language)}"

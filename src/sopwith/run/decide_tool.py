@@ -41,7 +41,7 @@ def propose(
     links: tuple[Link, ...] = (),
 ) -> Decision:
     """The call of `tool` with these arguments, or what is wrong with them."""
-    problems = validator(tool.input_schema).problem_texts(arguments)
+    problems = validator(tool.input_schema).problems(arguments)
     if problems:
         message = together(problems).in_(book.language)
         error = ErrorData(code="invalid_arguments", message=message, step=node.step.id)

@@ -59,7 +59,7 @@ def checked_inputs(procedure: Procedure, given: dict[str, Json]) -> dict[str, Js
                 Text(f"'{name}' is not an input that is passed", f"“{name}”不是可传入的输入"),
                 Text(f"inputs: {', '.join(procedure.inputs)}", f"输入：{'、'.join(procedure.inputs)}"),
             )
-        problems = validator(item.schema_).problem_texts(value)
+        problems = validator(item.schema_).problems(value)
         if problems:
             said = together(problems)
             raise UserError(Text(f"input '{name}': {said.en}", f"输入“{name}”：{said.zh}"))

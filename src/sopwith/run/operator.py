@@ -105,7 +105,7 @@ def set_values(actor: Actor, by: str, values: Mapping[str, Json]) -> None:
                 Text(f"names with values: {listed}", f"可赋值的名称：{listed}"),
             )
         schema = _schema_of(node)
-        problems = validator(schema).problem_texts(value) if schema is not None else ()
+        problems = validator(schema).problems(value) if schema is not None else ()
         if problems:
             said = together(problems)
             raise UserError(

@@ -50,7 +50,7 @@ async def suspend(actor: Actor, decision: Suspend) -> None:
 
 def fits(node: Node, payload: Json) -> tuple[Text, ...]:
     """What the step has against a (true) payload of its event."""
-    return () if node.returns is None else validator(payload_schema(node)).problem_texts(payload)
+    return () if node.returns is None else validator(payload_schema(node)).problems(payload)
 
 
 def payload_schema(node: Node) -> dict[str, Json]:

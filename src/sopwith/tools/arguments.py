@@ -30,7 +30,7 @@ def problems(spec: ToolSpec, arguments: Json) -> tuple[Text, ...]:
     if not isinstance(arguments, dict):
         return (Text("$: must be an object with the arguments", "$：应为含有各参数的对象"),)
     given = cast("dict[str, Json]", arguments)
-    found = validator(spec.input_schema).problem_texts(given)
+    found = validator(spec.input_schema).problems(given)
     return found + tuple(
         no_argument(name, _listed(spec))
         for name in given
@@ -65,7 +65,7 @@ def without_key(schema: dict[str, Json], name: str) -> dict[str, Json]:
     """`schema` without the argument `name`, which takes the idempotency key. `UserError` where it cannot."""
     properties = cast("dict[str, Json]", schema["properties"])
     alone: dict[str, Json] = {**schema, "required": [], "properties": {name: properties[name]}}
-    wrong = validator(alone).problem_texts({name: SAMPLE_KEY})
+    wrong = validator(alone).problems({name: SAMPLE_KEY})
     if wrong:
         raise UserError(
             Text(f"{name} cannot take the key: {wrong[0].en}", f"{name} 不能接收幂等键：{wrong[0].zh}"),

@@ -34,7 +34,7 @@ def misfit(spec: ToolSpec, value: Json) -> Text | None:
     """What `value` breaks of the result that `spec` declares, if anything."""
     if spec.output_schema is None:
         return None
-    found = validator(spec.output_schema).problem_texts(value)
+    found = validator(spec.output_schema).problems(value)
     if not found:
         return None
     said = together(found)

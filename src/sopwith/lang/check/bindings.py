@@ -57,7 +57,7 @@ def constant_problems(value: Json, schema: Json, root: Json) -> tuple[Text, ...]
         shared = {k: v for k, v in cast("Schema", root).items() if k in ("$schema", "$defs", "definitions")}
         whole = {**shared, **cast("Schema", schema)}
     try:
-        found = validator(whole).problem_texts(value)
+        found = validator(whole).problems(value)
         return tuple(Text(said.en.removeprefix("$: "), said.zh.removeprefix("$：")) for said in found)
     except UserError:
         return ()

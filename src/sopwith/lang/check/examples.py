@@ -65,6 +65,6 @@ def _unbound(step: Step, schema: dict[str, Json]) -> Json:
 
 def _problems(schema: Json, answer: Json) -> tuple[Text, ...]:
     try:
-        return validator(schema).problem_texts(answer)
+        return validator(schema).problems(answer)
     except UserError:
         return ()  # the schema is reported by itself
