@@ -1,7 +1,7 @@
 """A small MCP server that can be told to misbehave. It needs nothing but the standard library.
 
 `stall` blocks the whole server, `ignore` never answers this one call, `later` is answered after the next `echo`,
-`die` is a kill -9 from within.
+`die` is a kill -9 from within, `learn` adds a tool to the list.
 The file named by the variable JOURNAL gets a line for each call that arrives.
 """
 
@@ -57,12 +57,31 @@ TOOLS = [
     tool("transfer", TRANSFER),
     tool("find_transfer", {"type": "object", "properties": {"reference": {"type": "string"}}}, FOUND),
     tool("meta"),
+    tool("learn", {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}),
     tool("later"),
     {"name": "no_schema", "description": "it has no input schema"},
     tool("bad_schema", {"type": "object", "properties": {"a": {"type": "nonsense"}}}),
     tool("far_schema", {"type": "object", "properties": {"a": {"$ref": "other.json#/a"}}}),
 ]
-state = {"count": 0, "transfers": {}, "meta": None}
+TREE = {"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}}
+BAD = [
+    tool("good"),
+    tool("good"),
+    {"name": "silent", "inputSchema": NOTHING},
+    tool("huge", {"type": "object", "properties": {"a": {"description": "a" * 2_000_000}}}),
+    tool("endless", {**TREE, "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, "b": {"$ref": "#/$defs/a"}}}),
+    tool("endless_result", output={"type": "object", "$ref": "#"}),
+    tool("two words"),
+    tool("行"),
+    tool("\u001b[2J"),
+    tool("l" * 129),
+    tool(""),
+    {"name": "titled", "title": "It has a title", "inputSchema": NOTHING},
+    tool("list", {"type": "array"}),
+    tool("last"),
+]
+PAGE = 100
+state = {"count": 0, "transfers": {}, "meta": None, "learned": []}
 
 
 def text(*parts, **more):
@@ -108,6 +127,12 @@ def call(name, arguments):
         case "find_transfer":
             found = [amount for key, amount in state["transfers"].items() if key == arguments["reference"]]
             return structured({"amounts": found})
+        case "learn":
+            state["learned"] = [tool(arguments["name"])]
+            if "tells" in sys.argv:
+                told = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+                print(json.dumps(told), flush=True)
+            return text("learned")
         case "meta":
             return text(json.dumps(state["meta"]))
         case "ignore" | "later":
@@ -116,14 +141,29 @@ def call(name, arguments):
             return text(name)
 
 
+def listed(cursor):
+    if "bad" in sys.argv:
+        return {"tools": BAD}
+    if "many" in sys.argv:
+        first = int(cursor or 0)
+        page = [tool(f"t{number:04}", NUMBER) for number in range(first, first + PAGE)]
+        return {"tools": page, **({"nextCursor": str(first + PAGE)} if first + PAGE < 3000 else {})}
+    if "round" in sys.argv:
+        return {"tools": [tool(f"after_{cursor}")], "nextCursor": "a" if cursor != "a" else "b"}
+    if "once" in sys.argv:
+        return {"tools": [tool(f"t{number:04}", NUMBER) for number in range(3000)]}
+    return {"tools": TOOLS + state["learned"]}
+
+
 def answer(method, params):
     match method:
         case "initialize":
             version = params["protocolVersion"]
             server = {"name": "odd", "version": "1"}
-            return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": server}
+            tools = {"listChanged": True} if "tells" in sys.argv else {}
+            return {"protocolVersion": version, "capabilities": {"tools": tools}, "serverInfo": server}
         case "tools/list":
-            return {"tools": TOOLS}
+            return listed(params.get("cursor"))
         case "tools/call":
             if path := os.environ.get("JOURNAL"):
                 with pathlib.Path(path).open("a") as journal:

@@ -8,12 +8,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from sopwith.tools import McpSource
+from sopwith.tools.mcp_server import Program
 
 ODD = str(Path(__file__).with_name("odd_server.py"))
 NPM = {"everything": "2026.8.31", "filesystem": "2026.8.31"}
@@ -42,6 +44,54 @@ def odd(name: str = "odd", *args: str, journal: Path | None = None, start_second
         effects=dict.fromkeys(reading, "read"),
         start_seconds=start_seconds,
     )
+
+
+def program_of(source: McpSource) -> Program:
+    """How a source's server is run."""
+    assert isinstance(source.server, Program)
+    return source.server
+
+
+@dataclass
+class HttpServer:
+    """A server made with the SDK that runs, reached at `url`."""
+
+    process: asyncio.subprocess.Process
+    port: int
+    args: tuple[str, ...]
+    journal: Path | None
+
+    @classmethod
+    async def start(cls, *args: str, port: int = 0, journal: Path | None = None) -> HttpServer:
+        """Run the script and its options `args`, and wait until it can be reached."""
+        script, *options = args
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            script,
+            str(port),
+            *options,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, **({"JOURNAL": str(journal)} if journal else {})},
+        )
+        assert process.stdout is not None
+        word, _, told = (await process.stdout.readline()).decode().partition(" ")
+        assert word == "up"
+        return cls(process, int(told), args, journal)
+
+    @property
+    def url(self) -> str:
+        """Where the server is."""
+        return f"http://127.0.0.1:{self.port}/mcp"
+
+    async def again(self) -> HttpServer:
+        """The same server in another process, at the same place."""
+        return await self.start(*self.args, port=self.port, journal=self.journal)
+
+    async def stop(self) -> None:
+        """End it."""
+        if self.process.returncode is None:
+            self.process.kill()
+        await self.process.wait()
 
 
 @cache

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tools.servers import alive, odd, until
+from tests.tools.servers import alive, odd, program_of, until
 
 from sopwith.errors import ToolSourceError, UserError
 from sopwith.ir.tool import Effect, ErrorData
@@ -66,7 +66,7 @@ async def test_bad_tools_are_left_out_and_told_and_the_others_stay(source: McpSo
 async def test_what_a_server_says_about_effects_counts_only_where_it_is_trusted() -> None:
     for trust, effect in (((), Effect.WRITE), (("annotations",), Effect.READ)):
         plain = odd()
-        source = McpSource("odd", plain.command, plain.args, trust=trust)
+        source = McpSource("odd", sys.executable, program_of(plain).args, trust=trust)
         specs = {spec.name: spec.effect for spec in await source.specs()}
         assert specs["odd.count"] is effect
         assert specs["odd.echo"] is Effect.WRITE
@@ -75,7 +75,7 @@ async def test_what_a_server_says_about_effects_counts_only_where_it_is_trusted(
 
 async def test_effects_of_tools_that_do_not_exist_are_told() -> None:
     plain = odd()
-    source = McpSource("odd", plain.command, plain.args, effects={"cuont": "read"})
+    source = McpSource("odd", sys.executable, program_of(plain).args, effects={"cuont": "read"})
     await source.specs()
     assert source.problems[-1].en == "odd: cuont: effects names it, but there is no such tool"
     await source.close()
@@ -131,7 +131,7 @@ async def test_an_error_of_the_protocol_does_not_prove_that_a_write_did_nothing(
 
 async def test_a_write_that_says_that_it_failed_has_failed() -> None:
     plain = odd()
-    source = McpSource("odd", plain.command, plain.args)
+    source = McpSource("odd", sys.executable, program_of(plain).args)
     result = await source.call("odd.fails", {}, key="k", seconds=AMPLE)
     assert result == ToolResult(error=ErrorData(code="tool_error", message="no such ticket\n工单不存在"))
     await source.close()
@@ -139,7 +139,7 @@ async def test_a_write_that_says_that_it_failed_has_failed() -> None:
 
 async def test_a_result_of_a_write_that_breaks_its_schema_is_unknown() -> None:
     plain = odd()
-    source = McpSource("odd", plain.command, plain.args)
+    source = McpSource("odd", sys.executable, program_of(plain).args)
     result = await source.call("odd.wrong", {}, key="k", seconds=AMPLE)
     assert result.unknown and result.error is not None and result.error.code == "invalid_result"
     await source.close()
@@ -167,9 +167,9 @@ async def test_a_kill_in_a_call_is_unknown_for_a_write_and_the_server_comes_back
 async def test_a_kill_between_calls_is_not_noticed(source: McpSource) -> None:
     before = await pid_of(source)
     connection = source._connection
-    assert connection is not None and connection._inbound is not None
+    assert connection is not None and connection._wire.inbound is not None
     os.kill(before, signal.SIGKILL)
-    await asyncio.wait_for(connection._inbound.ended.wait(), AMPLE)
+    await asyncio.wait_for(connection._wire.inbound.ended.wait(), AMPLE)
     result = await source.call("odd.protocol_error", {}, key="k", seconds=AMPLE)
     assert result.error is not None and result.error.message == "not today"
     assert await pid_of(source) != before

@@ -11,6 +11,7 @@ import pytest
 from sopwith.errors import ToolSourceError
 from sopwith.ir.tool import Effect
 from sopwith.tools import mcp_sources
+from sopwith.tools.mcp_server import Program
 
 
 def write(folder: Path, content: Any) -> Path:
@@ -38,14 +39,17 @@ def test_a_file_gives_its_servers_in_order(tmp_path: Path, monkeypatch: pytest.M
     }
     off = {"command": "x", "disabled": True}
     files, time = mcp_sources(write(tmp_path, servers(files=entry, off=off, time={"command": "t"})))
-    assert (files.name, files.command) == ("files", "npx")
-    assert files.args == ("-y", "server", "/srv/docs/公开", "$HOME", "")
-    assert files.env == {"LOG": "info"}
-    assert files.cwd == str(tmp_path / "work")
-    assert files.effects == {"read_file": Effect.READ}
-    assert files.value_threshold == {"read_file": 4000}
-    assert files.trusted and files.start_seconds == 5.0
-    assert (time.name, time.args, time.cwd, time.trusted, time.problems) == ("time", (), None, False, [])
+    assert isinstance(files.server, Program)
+    assert (files.name, files.server.command) == ("files", "npx")
+    assert files.server.args == ("-y", "server", "/srv/docs/公开", "$HOME", "")
+    assert files.server.env == {"LOG": "info"}
+    assert files.server.cwd == str(tmp_path / "work")
+    assert files.settings.effects == {"read_file": Effect.READ}
+    assert files.settings.value_threshold == {"read_file": 4000}
+    assert files.settings.trusted and files.server.start_seconds == 5.0
+    assert isinstance(time.server, Program)
+    assert (time.server.args, time.server.cwd) == ((), None)
+    assert (time.name, time.settings.trusted, time.problems) == ("time", False, [])
 
 
 def test_unknown_keys_are_left_alone_and_told(tmp_path: Path) -> None:
@@ -63,7 +67,7 @@ def test_unknown_keys_are_left_alone_and_told(tmp_path: Path) -> None:
         ("[]", " has no object mcpServers"),
         ({"servers": {}}, " has no object mcpServers"),
         ({"mcpServers": []}, " has no object mcpServers"),
-        (servers(a={"args": []}), ": a: command is missing"),
+        (servers(a={"args": []}), ": a: command is missing, or url"),
         (servers(a={"command": ""}), ": a: command: "),
         (servers(a="npx"), ": a: "),
         (servers(a={"command": "x", "args": "y"}), ": a: args: "),
@@ -72,7 +76,15 @@ def test_unknown_keys_are_left_alone_and_told(tmp_path: Path) -> None:
         (servers(a={"command": "x", "start_seconds": 0}), ": a: start_seconds: "),
         (servers(a={"command": "x", "effects": {"t": "reads"}}), ": a: effects.t: 'reads' is unknown"),
         (servers(a={"command": "x", "trust": ["annotation"]}), ": a: trust.0: must be 'annotations'"),
-        (servers(a={"url": "http://localhost/mcp"}), ": a: only servers that are run as a command"),
+        (servers(a={"url": "ftp://localhost/mcp"}), ": a: url: it is not http or https"),
+        (
+            servers(a={"url": "http://localhost/mcp", "args": ["x"]}),
+            ": a: args: a server with a url is not run",
+        ),
+        (servers(a={"url": "http://localhost/mcp", "type": "stdio"}), ": a: the type stdio wants a command"),
+        (servers(a={"command": "x", "type": "http"}), ": a: the type http wants a url"),
+        (servers(a={"command": "x", "headers": {"A": "b"}}), ": a: headers: there is no url"),
+        (servers(a={"url": "http://localhost/mcp", "call_seconds": 0}), ": a: call_seconds: "),
         (servers(a={"command": "x", "type": "sse"}), ": a: the type sse is not supported"),
         (
             servers(a={"command": "x", "args": ["${NO_SUCH_NAME}"]}),
@@ -109,7 +121,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
             "reconcile.t.vaule：未知字段",
             "可用字段：tool, happened, value",
         ),
-        ({"args": []}, "缺少 command", "mcpServers"),
+        ({"args": []}, "缺少 command 或 url", "mcpServers"),
     ],
 )
 def test_a_wrong_field_is_said_in_chinese_with_its_remedy(

@@ -9,7 +9,7 @@ import signal
 import sys
 
 import pytest
-from tests.tools.servers import alive, marked, npm_server, odd, until
+from tests.tools.servers import alive, marked, npm_server, odd, program_of, until
 
 from sopwith.tools import McpSource
 
@@ -24,7 +24,9 @@ def mark() -> str:
 def stubborn(mark: str) -> McpSource:
     """A server that ignores SIGTERM and, while it stalls, the end of its input."""
     plain = odd("odd", "stubborn")
-    return McpSource("odd", plain.command, plain.args, dict([mark.split("=")]), effects=plain.effects)
+    return McpSource(
+        "odd", sys.executable, program_of(plain).args, dict([mark.split("=")]), effects=plain.settings.effects
+    )
 
 
 async def test_a_stubborn_server_ends_with_the_call_that_is_cancelled_and_the_source_closed(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator, Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tools.servers import ODD, odd
+from tests.tools.servers import ODD, odd, program_of
 
 from sopwith.errors import ToolSourceError, UserError
 from sopwith.ir.tool import ErrorData
@@ -233,7 +234,7 @@ async def test_the_arguments_that_both_tools_list_are_asked_with() -> None:
 
     plain = odd()
     how = {"protocol_error": lookup("echo", "result == 'x'"), "transfer": lookup("tree", "true")}
-    source = McpSource("odd", plain.command, plain.args, effects={"echo": "read"}, reconcile=how)
+    source = McpSource("odd", sys.executable, program_of(plain).args, effects={"echo": "read"}, reconcile=how)
     spec = next(spec for spec in await source.specs() if spec.name == "odd.echo")
     assert how["transfer"].arguments(spec, {"value": "x", "note": "y"}, KEY) == {"value": "x"}
     told = [problem.en for problem in source.problems if "reconcile" in problem.en]

@@ -13,7 +13,7 @@ from sopwith.cli.project import LOCAL, Project
 from sopwith.cli.script import model_of
 from sopwith.cli.settings import Settings
 from sopwith.cli.store import VAULT, open_log, whole_vault
-from sopwith.cli.toolbox import sources_of
+from sopwith.cli.toolbox import sources_of, tools_named
 from sopwith.errors import ProcedureError, Text, UserError
 from sopwith.guard.alert import AlertSink, Webhook, log_alert
 from sopwith.guard.budget import Budgets
@@ -126,9 +126,9 @@ async def open_for(
     """
     catalogue = Catalogue(sources_of(project))
     try:
-        specs = await catalogue.specs()
         files = files_of(project)
         called = list(files.callees(document).values())
+        specs = await catalogue.specs(needed=tools_named([document, *called]))
         for each in (document, *called):
             refuse_broken(each, specs, files.library(each))
         _allowed(project, specs)

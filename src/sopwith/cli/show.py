@@ -19,7 +19,7 @@ from sopwith.cli.pairs import read_pairs
 from sopwith.cli.project import Options, find_project
 from sopwith.cli.prompt import INPUTS, as_json, as_text_blocks, prompts, shapes_of
 from sopwith.cli.terminal import Terminal, terminal
-from sopwith.cli.toolbox import open_tools
+from sopwith.cli.toolbox import open_tools, tools_named
 from sopwith.cli.version import RUN, open_version
 from sopwith.errors import LANGUAGES, Text, UserError
 from sopwith.ir.procedure import Edge, Grip, Procedure, Step
@@ -220,7 +220,8 @@ async def _prompt(
 ) -> int:
     project = find_project(file, options)
     async with open_tools(project) as catalogue:
-        document, specs = read(file), await catalogue.specs()
+        document = read(file)
+        specs = await catalogue.specs(needed=tools_named([document]))
         refuse_broken(document, specs)
         machine = compile_procedure(document.procedure, specs, grip)
     book = Book(machine)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from sopwith.cli.project import Project
 from sopwith.cli.settings import RECORDED
 from sopwith.cli.store import find_run, open_log, open_vault
+from sopwith.lang.document import Document
 from sopwith.run.recording import recording_of
 from sopwith.tools.catalogue import Catalogue
 from sopwith.tools.function import FunctionSource
@@ -48,6 +49,12 @@ def sources_of(project: Project) -> list[ToolSource]:
 def servers_of(project: Project) -> list[McpSource]:
     """The MCP servers of a project, not started."""
     return [] if project.mcp is None else mcp_sources(project.mcp)
+
+
+def tools_named(documents: Iterable[Document]) -> set[str]:
+    """The tools that any of these procedures may call."""
+    each = [document.procedure for document in documents]
+    return {name for one in each for name in (*one.permitted_tools(), *one.step_tools())}
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from sopwith.run.budget import hold_to_steps
 from sopwith.run.connected import ConnectedModels, Where, hold_to_models
 from sopwith.run.roles import hold_to_roles
 from sopwith.tools.catalogue import Catalogue
+
+_LOGGER = logging.getLogger("sopwith")
 
 Blob = tuple[bytes, str]
 """What is stored apart from the events, and its digest."""
@@ -52,11 +55,18 @@ class Library:
         """The specs of all tools."""
 
     async def procedures(self) -> Mapping[str, Procedure]:
-        """The procedures by id, checked against the tools. Raises `ProcedureError` with all that is wrong."""
-        if self.specs is None:
+        """The procedures by id, checked against the tools as they are now.
+
+        Raises `ProcedureError` with all that is wrong, `ToolSourceError` for a source of theirs that does not start;
+        another one is only a warning.
+        """
+        if self.specs is None or await self._catalogue.refresh():
             from sopwith.lang.check import check  # a run that is only gone on with needs none of the rules
 
-            specs = dict(await self._catalogue.specs())
+            specs = dict(await self._catalogue.specs(needed=self._needed()))
+            for problem in self._catalogue.failed:
+                _LOGGER.warning("%s", problem.message.en)
+            self._books.clear()
             library = {document.procedure.id: document.procedure for document in self._documents}
             problems = [d for document in self._documents for d in check(document, specs, library)]
             errors = [d for d in problems if d.severity is Severity.ERROR]
@@ -70,6 +80,11 @@ class Library:
             self.tools = as_blob([spec.model_dump(mode="json") for spec in specs.values()])
             self.specs = specs
         return self._checked
+
+    def _needed(self) -> set[str]:
+        """The tools that any of the procedures may call."""
+        each = (document.procedure for document in self._documents)
+        return {name for one in each for name in (*one.permitted_tools(), *one.step_tools())}
 
     async def choose(self, name: str | None) -> Procedure:
         """The procedure `name`, or the only one. Raises `UserError` where that is none."""

@@ -125,7 +125,7 @@ async def open_run(
 
 async def _hold_to(catalogue: Catalogue, started: RunStarted, specs: Sequence[ToolSpec]) -> None:
     """Refuse to go on with tools that do something else than those the run was started with."""
-    live = await catalogue.specs()
+    live = await catalogue.specs(needed=[spec.name for spec in specs])
     changed = [s.name for s in specs if s.name in live and _does(live[s.name]) != _does(s)]
     if changed:
         names = ", ".join(changed)

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Iterable
 from functools import partial
 
-from sopwith.errors import NO_HINT, Text, UserError
+from sopwith.errors import NO_HINT, Text, ToolSourceError, UserError
 from sopwith.ir.diagnostic import Diagnostic, Place, Severity
+from sopwith.ir.input_request import InputGiven
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json, canonical, digest
-from sopwith.tools.port import Reconciled, ToolResult, ToolSource
+from sopwith.tools.port import Asking, Changing, Reconciled, ToolResult, ToolSource, failed
 from sopwith.tools.refusal import unknown_tool
 from sopwith.tools.schema import hold_to_limits
 
@@ -23,15 +24,39 @@ class Catalogue:
         self._specs: dict[str, ToolSpec] | None = None
         self._source_of: dict[str, ToolSource] = {}
         self._left_out: list[Diagnostic] = []
+        self._failed: dict[str, ToolSourceError] = {}
 
-    async def specs(self) -> dict[str, ToolSpec]:
+    async def specs(self, *, needed: Iterable[str] | None = None) -> dict[str, ToolSpec]:
         """All tools, sorted by name.
 
-        Raises `ToolSourceError` for a source that does not start, `UserError` for a name that occurs twice.
+        Raises `ToolSourceError` for a source that does not start: any, or only one that a tool of the names `needed` is
+        of, and the others are among the `problems`. Raises `UserError` for a name that occurs twice.
         """
         if self._specs is None:
             self._specs = await self._read()
+        for name, error in self._failed.items():
+            if needed is None or any(tool.startswith(f"{name}.") for tool in needed):
+                raise error
         return self._specs
+
+    @property
+    def failed(self) -> tuple[ToolSourceError, ...]:
+        """Why sources did not start."""
+        return tuple(self._failed.values())
+
+    async def refresh(self) -> bool:
+        """See whether sources have other tools now, and those that did not start do; whether `specs` has changed.
+
+        A run is pinned to what it was started with; this is for the next one.
+        """
+        if self._specs is None:
+            return False
+        able = [source for source in self.sources if isinstance(source, Changing)]
+        changed = await asyncio.gather(*(source.refresh() for source in able))
+        if not any(changed) and not self._failed:
+            return False
+        before, self._specs = self._specs, await self._read()
+        return self._specs != before
 
     async def digest(self) -> str:
         """The content hash of all specs, 64 hexadecimal digits."""
@@ -49,7 +74,9 @@ class Catalogue:
 
     def diagnostics(self) -> list[Diagnostic]:
         """The same with codes: what the sources have left out, and tools with a schema that is too large or endless."""
-        return [*(told for source in self.sources for told in _told(source)), *self._left_out]
+        told = [one for source in self.sources for one in _told(source)]
+        down = [_down(name, error) for name, error in self._failed.items()]
+        return [*told, *self._left_out, *down]
 
     def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
         """The arguments exactly as the tool will get them; see `ToolSource.prepare`. Call it after `specs`."""
@@ -63,11 +90,23 @@ class Catalogue:
     ) -> ToolResult:
         """Call a tool at its source; see `ToolSource.call`."""
         if self._specs is None:
-            await self.specs()
+            await self.specs(needed=[name])
         source = self._source_of.get(name)
         if source is None:
             return ToolResult(error=unknown_tool(name))
         return await source.call(name, arguments, key=key, seconds=seconds)
+
+    async def go_on(
+        self, name: str, arguments: dict[str, Json], given: InputGiven, *, key: str, seconds: float | None
+    ) -> ToolResult:
+        """Go on with a call that has asked, at its source; see `Asking.go_on`."""
+        if self._specs is None:
+            await self.specs(needed=[name])
+        source = self._source_of.get(name)
+        if not isinstance(source, Asking):
+            said = Text(f"the source of {name} asks nothing", f"{name} 的来源不会提问")
+            return failed("input_lost", said, unknown=True)
+        return await source.go_on(name, arguments, given, key=key, seconds=seconds)
 
     async def reconcile(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
@@ -89,7 +128,12 @@ class Catalogue:
         read = await asyncio.gather(*(source.specs() for source in self.sources), return_exceptions=True)
         found: dict[str, ToolSpec] = {}
         source_of: dict[str, ToolSource] = {}
+        down: dict[str, ToolSourceError] = {}
+        self._left_out.clear()
         for source, specs in zip(self.sources, read, strict=True):
+            if isinstance(specs, ToolSourceError) and getattr(source, "name", None):
+                down[str(getattr(source, "name", ""))] = specs
+                continue
             if isinstance(specs, BaseException):
                 raise specs
             for spec in filter(partial(self._fits, source), specs):
@@ -97,7 +141,7 @@ class Catalogue:
                     raise _twice(spec.name, source_of[spec.name], source)
                 found[spec.name] = spec
                 source_of[spec.name] = source
-        self._source_of = source_of
+        self._source_of, self._failed = source_of, down
         return {name: found[name] for name in sorted(found)}
 
     def _fits(self, source: ToolSource, spec: ToolSpec) -> bool:
@@ -118,6 +162,16 @@ def _told(source: ToolSource) -> list[Diagnostic]:
         return coded
     problems: Iterable[Text] = getattr(source, "problems", ())
     return [_diagnostic("SW436", source, said) for said in problems]
+
+
+def _down(name: str, error: ToolSourceError) -> Diagnostic:
+    return Diagnostic(
+        code="SW439",
+        severity=Severity.WARNING,
+        place=Place(file=name),
+        message=error.message,
+        hint=error.hint,
+    )
 
 
 def _diagnostic(code: str, source: ToolSource, said: Text, hint: Text = NO_HINT) -> Diagnostic:

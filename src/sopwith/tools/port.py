@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sopwith.errors import Text
+from sopwith.ir.input_request import InputGiven, InputWanted
 from sopwith.ir.tool import ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.tools.bounded import Outcome
@@ -19,13 +20,15 @@ class ToolResult:
     """What came back from a call: a value, or a typed error, or `unknown`: it may have acted.
 
     An `error` without `unknown` says that nothing was done; beside it, why nobody knows. `late` gets the result of
-    a call that was given up, if that comes after all, in the event loop that called.
+    a call that was given up, if that comes after all, in the event loop that called. `wants`: the tool asks before it
+    goes on, and has not ended.
     """
 
     value: Json = None
     error: ErrorData | None = None
     unknown: bool = False
     late: asyncio.Future[ToolResult] | None = field(default=None, compare=False, repr=False)
+    wants: InputWanted | None = None
 
 
 Late = asyncio.Future[ToolResult]
@@ -105,4 +108,28 @@ class ToolSource(Protocol):
 
     async def close(self) -> None:
         """End what the source holds: processes, connections. May be called twice."""
+        ...
+
+
+@runtime_checkable
+class Asking(Protocol):
+    """A source whose tools may ask a person in the middle of a call."""
+
+    async def go_on(
+        self, name: str, arguments: dict[str, Json], given: InputGiven, *, key: str, seconds: float | None
+    ) -> ToolResult:
+        """Go on with the call that came back with `wants`, with the same arguments and `key`.
+
+        It is as `ToolSource.call` otherwise, and may ask again. A call that was held by a process that has ended is the
+        error `input_lost`: unknown, where it writes.
+        """
+        ...
+
+
+@runtime_checkable
+class Changing(Protocol):
+    """A source whose tools may change while it is used."""
+
+    async def refresh(self) -> bool:
+        """Read the tools anew where that may give others; whether it did. Raises nothing."""
         ...
