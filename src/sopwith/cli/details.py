@@ -52,6 +52,7 @@ from sopwith.ir.event import (
     ValueStored,
     event_json,
 )
+from sopwith.ir.input_request import CallContinued, CallPaused
 from sopwith.ir.message import MessageReceived, MessageSent
 from sopwith.ir.pause import SignalSent, WaitBegan, WaitEnded
 from sopwith.ir.place import item_of
@@ -74,6 +75,8 @@ _WORDS: Mapping[str, Text] = {
     "value": Text("value", "取值"),
     "check": Text("check", "校验"),
     "asked": Text("asked", "提问"),
+    "asks": Text("asks", "工具询问"),
+    "goes_on": Text("goes on", "继续调用"),
     "answered": Text("answered", "回答"),
     "resumed": Text("resumed", "恢复"),
     "known": Text("known", "查明"),
@@ -119,6 +122,7 @@ _KNOWN: Mapping[str, Text] = {
     "timeout": Text("timeout", "超时"),
     "dry": Text("dry run", "试运行"),
     "approval": Text("approval", "审批"),
+    "input": Text("input", "补充信息"),
     "answer": Text("answer", "回答"),
 }
 """Words of events that are names in the log, as people read them."""
@@ -200,6 +204,16 @@ def _judged(body: CallJudged, language: str) -> _Said:
 
 def _started(body: CallStarted, language: str) -> _Said:
     return ("again", f"{body.tool}, {body.attempt}") if body.attempt > 1 else None
+
+
+def _paused(body: CallPaused, language: str) -> _Said:
+    said = " · ".join(cut(form.message, 60) for form in body.forms.values())
+    return "asks", f"{body.tool}: {said}"
+
+
+def _continued(body: CallContinued, language: str) -> _Said:
+    declined = f"  · ✗ {', '.join(body.declined)}" if body.declined else ""
+    return "goes_on", f"{body.tool}{declined}"
 
 
 def _finished(body: CallFinished, language: str) -> _Said:
@@ -350,6 +364,8 @@ SAYS: Mapping[type[Body], Callable[[Any, str], _Said]] = {
     CallProposed: _proposed,
     CallJudged: _judged,
     CallStarted: _started,
+    CallPaused: _paused,
+    CallContinued: _continued,
     CallFinished: _finished,
     ValueStored: _stored,
     CheckRan: _checked,

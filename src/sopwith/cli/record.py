@@ -52,6 +52,7 @@ from sopwith.ir.event import (
     TimeoutPassed,
     ValueStored,
 )
+from sopwith.ir.input_request import CallContinued, CallPaused
 from sopwith.ir.message import MessageReceived, MessageSent
 from sopwith.ir.pause import SignalSent, WaitBegan, WaitEnded
 from sopwith.ir.place import item_of, step_id
@@ -440,6 +441,8 @@ ACTS: Mapping[type[Body], Callable[[Record, Event, Any, str], None]] = {
     StepEntered: _nothing,
     ReplyRepaired: _nothing,
     CallStarted: _started,
+    CallPaused: _nothing,
+    CallContinued: _nothing,
     ResultLate: _nothing,
     AlertRaised: _nothing,
     LeaseTaken: _nothing,

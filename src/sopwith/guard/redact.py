@@ -212,7 +212,7 @@ class Redactor:
             for key, item in cast("dict[str, Json]", value).items():
                 if key not in self._clean:
                     self._search(key, found)
-                if _is_secret_name(key):
+                if is_secret_name(key):
                     self._search_named(item, found)
                 elif item is not None:
                     self._search(item, found)
@@ -309,7 +309,7 @@ class Redactor:
         return value
 
     def _replace_item(self, key: str, item: Json) -> Json:
-        return self._replace_named(item) if _is_secret_name(key) else self._replace(item)
+        return self._replace_named(item) if is_secret_name(key) else self._replace(item)
 
     def _replace_named(self, value: Json) -> Json:
         named = _named_secret(value)
@@ -419,7 +419,8 @@ def _named_secret(value: Json) -> Secret | None:
 
 
 @lru_cache(4096)
-def _is_secret_name(key: str) -> bool:
+def is_secret_name(key: str) -> bool:
+    """Whether what stands under such a name is a secret: `password`, `api_key`, `口令`."""
     return _SECRET_NAME.search(key) is not None
 
 

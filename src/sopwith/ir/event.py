@@ -18,6 +18,7 @@ from sopwith.ir.account import BudgetReserved, BudgetSettled
 from sopwith.ir.approval import Terms
 from sopwith.ir.body import BLOB, Blob, Body
 from sopwith.ir.guidance import DeviationNoted, GuidanceGiven, RegionLeft
+from sopwith.ir.input_request import CallContinued, CallPaused
 from sopwith.ir.items import ItemsBegan, ItemsEnded
 from sopwith.ir.message import MessageReceived, MessageSent
 from sopwith.ir.outcome import Outcome
@@ -398,7 +399,8 @@ BODIES: tuple[type[Body], ...] = (
     ValueStored, CheckRan, EdgeTaken, StepFailed, HumanAsked, HumanAnswered, TimeoutPassed, ResultLate, AlertRaised,
     LeaseTaken, CancelAsked, RunSuspended, RunResumed, RunFinished, RunTakenOver, RunHandedBack, FeedbackGiven,
     BudgetReserved, BudgetSettled, ItemsBegan, ItemsEnded, MessageSent, MessageReceived, WaitBegan, WaitEnded,
-    SignalSent, GuidanceGiven, DeviationNoted, RegionLeft, ValueRead,
+    SignalSent, GuidanceGiven, DeviationNoted, RegionLeft, ValueRead, CallPaused,
+    CallContinued,
 )  # fmt: skip
 """Every kind of event. A new kind is a class above and a name here."""
 

@@ -9,7 +9,8 @@ from sopwith.ir.value import Json
 
 
 class HumanAsked(Body):
-    """A person is asked: for an answer (`ask`), or for leave to call (`approval`).
+    """A person is asked: for an answer (`ask`), for leave to call (`approval`), or for what a tool wants to know in the
+    middle of its call (`input`; of one item of a list, where `items` names it).
 
     For leave: the keyed hash of the arguments, the rule that asks, and its terms; `expires_at` is in µs since 1970.
     One question may be for many calls of a step over a list: then `items` are their places in it and `hashes` their
@@ -18,7 +19,7 @@ class HumanAsked(Body):
 
     kind: Literal["human.asked"] = "human.asked"
     question: str
-    what: Literal["ask", "approval"] = "ask"
+    what: Literal["ask", "approval", "input"] = "ask"
     answer_schema: dict[str, Json] | None = None
     arguments: str | None = None
     rule: str | None = None

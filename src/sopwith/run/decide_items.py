@@ -7,6 +7,7 @@ the item as its value: whatever is decided for a step is decided for an item in 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import cast
 
 from sopwith.errors import ExpressionError, Text
@@ -16,6 +17,7 @@ from sopwith.ir.value import Json, digest
 from sopwith.lang.machine import CompiledEach, Node
 from sopwith.run.book import Book
 from sopwith.run.budget import within_budget
+from sopwith.run.decide_input import shown_forms
 from sopwith.run.decide_step import decide_work
 from sopwith.run.decision import (
     AskModel,
@@ -56,7 +58,8 @@ def decide_each(book: Book, node: Node, state: State, cursor: Cursor, values: Va
         left = [i for i, _ in begun]
     waiting = [i for i, c in begun if _wants_leave(state, c)]
     away = {i for i, c in begun if c.child is not None}
-    held = away.union(waiting)
+    asking = [i for i, c in begun if _wants_answer(c)]
+    held = away.union(waiting, asking)
     ready = [i for i in left if i not in held]
     if each.node.kind == "call":  # so many runs at once as items
         ready = ready[: _places(state, each, len(away))]
@@ -69,6 +72,8 @@ def decide_each(book: Book, node: Node, state: State, cursor: Cursor, values: Va
         return RunItems(tuple(ready), each.at_once, not each.collect) if ready else next(iter(stuck.values()))
     if away:
         return Suspend("child")
+    if asking:
+        return _ask_for_input(book, state, items, asking[0], values)
     if broken is not None:
         return FailStep(_of_item(book, node, broken))
     if waiting:
@@ -201,6 +206,18 @@ def _wants_leave(state: State, cursor: Cursor) -> bool:
     if whole is None or cursor.verdict != "ask" or state.dry_run:
         return False
     return not cursor.done and cursor.approved is None and not is_covered(whole, cursor)
+
+
+def _wants_answer(cursor: Cursor) -> bool:
+    """Whether an item can only go on when somebody has answered what its call asks."""
+    return cursor.wanted is not None and cursor.answer is None and bool(shown_forms(cursor.wanted))
+
+
+def _ask_for_input(book: Book, state: State, items: Items, item: int, values: Values) -> Decision:
+    listed = cast("list[Json]", values.whole(items.over))
+    asked = cast("AskPerson", decide_item(book, state, item, listed[item], values))
+    question = f"{items.cursors[item].instance}: {asked.question}"
+    return replace(asked, question=question, items=(item,))
 
 
 def is_covered(whole: Cursor, cursor: Cursor) -> bool:

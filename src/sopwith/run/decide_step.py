@@ -96,9 +96,11 @@ def in_time(book: Book, node: Node, cursor: Cursor, decision: Decision) -> Decis
 def begins(decision: Decision, cursor: Cursor) -> bool:
     """Whether a decision begins something new: what is out of time, or over, may only finish what it has begun.
 
-    A write that may have acted is not new: it is made known, or escalates.
+    A write that may have acted is not new: it is made known, or escalates. Nor is what a call asks that has begun.
     """
-    return isinstance(decision, AskModel | AskPerson | SendMessage) or (
+    if isinstance(decision, AskPerson):
+        return cursor.wanted is None
+    return isinstance(decision, AskModel | SendMessage) or (
         isinstance(decision, StartCall) and not cursor.unknown
     )
 

@@ -11,6 +11,7 @@ from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Node
 from sopwith.run.book import Book
+from sopwith.run.decide_input import decide_input
 from sopwith.run.decision import (
     AskPerson,
     Decision,
@@ -54,9 +55,11 @@ def decide_tool(
 ) -> Decision:
     """The next decision about a call whose arguments stand in the log."""
     refused = refusal(book, node, tool, cursor)
-    if refused is not None and not cursor.unknown:
+    if refused is not None and not cursor.unknown and cursor.wanted is None:
         return FailStep(refused)
     arguments = values.arguments(cursor)
+    if cursor.wanted is not None:
+        return decide_input(book, tool, arguments, cursor, _name(book, node, state))
     if cursor.verdict == "ask" and cursor.approved is None and not state.dry_run:
         question = APPROVE.in_(book.language).format(tool.name, as_text(values.told_arguments(cursor)))
         return AskPerson(question, "approval", {"type": "boolean"}, cursor.judged, cursor.rule, cursor.terms)

@@ -117,6 +117,17 @@ class PerformCall:
 
 
 @dataclass(frozen=True, slots=True)
+class ContinueCall:
+    """Go on with the call that has asked: nobody has to be asked, or somebody has answered. Else as `PerformCall`."""
+
+    tool: ToolSpec
+    arguments: dict[str, Json]
+    key: str
+    name: str
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reconcile:
     """Ask the tool whether the call of the event `started` has acted. The result gets the name `name`."""
 
@@ -195,11 +206,12 @@ class FailStep:
 class AskPerson:
     """Ask a person, and suspend the run. For an approval: its hash, the rule that asks, and its terms.
 
-    One that covers the calls of several items names them, with the hash of each.
+    One that covers the calls of several items names them, with the hash of each. `input`: a tool asks, in its call; of
+    an item, where one is named.
     """
 
     question: str
-    what: Literal["ask", "approval"]
+    what: Literal["ask", "approval", "input"]
     answer_schema: dict[str, Json] | None = None
     arguments: str | None = None
     rule: str | None = None
@@ -286,6 +298,7 @@ Decision = (
     | RejectReply
     | StartCall
     | PerformCall
+    | ContinueCall
     | Reconcile
     | ReadValue
     | StoreValue

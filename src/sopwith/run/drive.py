@@ -36,6 +36,7 @@ from sopwith.ir.event import (
 from sopwith.ir.outcome import OutcomeKind
 from sopwith.ir.tool import ErrorData
 from sopwith.run.actor import Actor
+from sopwith.run.call_input import continue_call
 from sopwith.run.calling import DEADLINE, send_message
 from sopwith.run.connected import role_of
 from sopwith.run.decide import decide
@@ -46,6 +47,7 @@ from sopwith.run.decision import (
     BeginItems,
     BeginWait,
     BindInputs,
+    ContinueCall,
     Decision,
     EndItems,
     EnterPhase,
@@ -374,6 +376,7 @@ _PERFORM: Mapping[type[Decision], Perform] = {
     RejectReply: _reject,
     StartCall: start_call,
     PerformCall: perform_call,
+    ContinueCall: continue_call,
     Reconcile: reconcile,
     ReadValue: _read_value,
     StoreValue: _store_value,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
 
 from sopwith.errors import Text
 from sopwith.guard.permit import CallFacts
@@ -11,6 +12,7 @@ from sopwith.ir.event import CallFinished, CallJudged, CallProposed, CallReconci
 from sopwith.ir.tool import Effect, ErrorData, ToolSpec
 from sopwith.ir.value import Json, canonical, digest
 from sopwith.run.actor import Actor
+from sopwith.run.call_pause import pause_call
 from sopwith.run.decision import FailStep, PerformCall, Reconcile, StartCall
 from sopwith.run.dry_run import made_up
 from sopwith.run.leave import void_of, with_approval
@@ -19,7 +21,7 @@ from sopwith.run.passing import written_down
 from sopwith.run.preview import THRESHOLD, as_stored, is_long
 from sopwith.run.rejection import reject
 from sopwith.run.state import Cursor
-from sopwith.tools.port import failed
+from sopwith.tools.port import ToolResult, failed
 from sopwith.tools.refusal import in_language
 
 
@@ -98,42 +100,65 @@ async def perform_call(actor: Actor, decision: PerformCall) -> None:
         return
     if writes:
         await journal.flush(durable=True)
-        await _keep_lease(actor)
-    cursor = actor.state.cursor
-    cause = cursor.started if cursor else None
-    seconds = call_seconds(actor.book, actor.state, decision.seconds)
+        await keep_lease(actor)
+    catalogue, name, arguments = actor.around.catalogue, decision.tool.name, decision.arguments
+    result, ms = await made(
+        actor,
+        decision.seconds,
+        lambda seconds: catalogue.call(name, arguments, key=decision.key, seconds=seconds),
+        writes=writes,
+    )
+    await came_back(actor, decision.tool, decision.name, result, ms)
+
+
+async def made(
+    actor: Actor,
+    own_seconds: float | None,
+    call: Callable[[float], Awaitable[ToolResult]],
+    *,
+    writes: bool,
+) -> tuple[ToolResult, int]:
+    """What a `call` gives within what is left of the step's time, and at most its `own_seconds`; and how long it took,
+    in ms."""
+    seconds = call_seconds(actor.book, actor.state, own_seconds)
     began = time.perf_counter()
     try:
-        result = await actor.around.catalogue.call(
-            decision.tool.name, decision.arguments, key=decision.key, seconds=seconds
-        )
+        result = await call(seconds)
     except Exception as error:  # a source that breaks its promise: what it has done, nobody knows
         result = failed("exception", f"{type(error).__name__}: {error}", unknown=writes)
-    ms = int((time.perf_counter() - began) * 1000)
+    return result, int((time.perf_counter() - began) * 1000)
+
+
+async def came_back(actor: Actor, tool: ToolSpec, name: str, result: ToolResult, ms: int) -> None:
+    """Write down what has come of the call at hand. The value gets the `name`."""
+    journal, cursor = actor.journal, actor.state.cursor
+    cause = cursor.started if cursor else None
     if result.late is not None and cause is not None:
         actor.late.expect(result.late, cause, cursor.instance if cursor else None)
-    if result.unknown or result.error is not None:
+    if result.wants is not None:
+        pause_call(actor, tool, result.wants, ms)
+    elif result.unknown or result.error is not None:
         told = None
         if result.error is not None:
             told = actor.around.redactor.redact_error(in_language(result.error, actor.book.language))
         actor.emit(CallFinished(error=told, unknown=result.unknown, ms=ms), cause)
     else:
-        actor.emit(_finished(actor, decision, result.value, ms=ms), cause)
-    if writes:
+        actor.emit(_finished(actor, tool, name, result.value, ms=ms), cause)
+    if tool.effect is not Effect.READ:
         await journal.flush(durable=True)
 
 
-def _finished(actor: Actor, decision: PerformCall | Reconcile, value: Json, *, ms: int = 0) -> CallFinished:
+def _finished(actor: Actor, tool: ToolSpec, name: str, value: Json, *, ms: int = 0) -> CallFinished:
     """The result of a call that came back. A read that would fill the store beyond the quota gives an error instead;
     what a write gave is kept, since it has acted."""
-    told, threshold = actor.redact(value), decision.tool.value_threshold
-    if decision.tool.effect is Effect.READ and is_long(told, threshold or THRESHOLD):
+    told, threshold = actor.redact(value), tool.value_threshold
+    if tool.effect is Effect.READ and is_long(told, threshold or THRESHOLD):
         size, quota = len(as_stored(told)), actor.around.value_quota
         if actor.state.stored + size > quota:
-            said = OVER_QUOTA.in_(actor.book.language).format(decision.tool.name, f"{size:,}", f"{quota:,}")
+            said = OVER_QUOTA.in_(actor.book.language).format(tool.name, f"{size:,}", f"{quota:,}")
             return CallFinished(error=ErrorData(code="value_quota", message=said), ms=ms)
     stored = actor.journal.stored(told, threshold or THRESHOLD)
-    return CallFinished(name=decision.name, ms=ms, threshold=threshold, **stored)
+    return CallFinished(name=name, ms=ms, threshold=threshold, **stored)
 
 
 OVER_QUOTA = Text(
@@ -142,7 +167,7 @@ OVER_QUOTA = Text(
 )
 
 
-async def _keep_lease(actor: Actor) -> None:
+async def keep_lease(actor: Actor) -> None:
     """Ask for the run again where the driver has stood still for as long as its lease, between the intent and here.
 
     Should somebody else have taken the run, this raises `LogConflict`, and nothing acts.
@@ -182,5 +207,5 @@ async def reconcile(actor: Actor, decision: Reconcile) -> None:
         CallReconciled(tool=decision.tool.name, started=decision.started, happened=happened, ms=ms)
     )
     if happened:
-        actor.emit(_finished(actor, decision, found.value), cause)
+        actor.emit(_finished(actor, decision.tool, decision.name, found.value), cause)
     await journal.flush(durable=True)

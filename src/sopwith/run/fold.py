@@ -221,7 +221,7 @@ def _resumed(state: State, event: Event, body: RunResumed) -> None:
 def _cut_off(state: State) -> None:
     """What the step or item at hand had begun has nobody who waits for it."""
     cursor = state.cursor
-    if cursor is None:
+    if cursor is None or cursor.wanted is not None:  # what has asked waits for its answer, whoever goes on
         return
     if state.acting is not None:
         lose_call(state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import Body, CallFinished, CallJudged, CallProposed, CallReconciled, CallStarted, Event
+from sopwith.ir.input_request import CallContinued, CallPaused, InputWanted
 from sopwith.ir.reference import ValueRead
 from sopwith.ir.tool import Effect
 from sopwith.run.block import READ
@@ -35,6 +36,8 @@ def _proposed(state: State, event: Event, body: CallProposed) -> None:
         verdict=None,
         **NOT_APPROVED,
         started=None,
+        wanted=None,
+        answer=None,
         key=None,
         attempt=0,
         lost=0,
@@ -64,14 +67,27 @@ def _started(state: State, event: Event, body: CallStarted) -> None:
         unknown=False,
         unsure=False,
         error=None,
+        wanted=None,
+        rounds=0,
     )
+
+
+def _paused(state: State, event: Event, body: CallPaused) -> None:
+    """The call has begun, and is neither at work nor done."""
+    wanted = InputWanted(forms=body.forms, state=body.state, held=body.held)
+    rounds = 1 if state.cursor is None else state.cursor.rounds + 1
+    change_cursor(state, wanted=wanted, rounds=rounds, answer=None)
+
+
+def _continued(state: State, event: Event, body: CallContinued) -> None:
+    change_cursor(state, wanted=None, answer=None)
 
 
 def _finished_call(state: State, event: Event, body: CallFinished) -> None:
     if body.unknown:
         lose_call(state, body.error)
     elif body.error is not None:
-        change_cursor(state, started=None, error=body.error)
+        change_cursor(state, started=None, wanted=None, answer=None, error=body.error)
     else:
         bind(state, event, body)
         if state.cursor is not None and state.cursor.unknown:
@@ -106,6 +122,8 @@ FOLDS: dict[type[Body], Fold] = {
     CallProposed: _proposed,
     CallJudged: _judged,
     CallStarted: _started,
+    CallPaused: _paused,
+    CallContinued: _continued,
     CallFinished: _finished_call,
     CallReconciled: _reconciled,
     ValueRead: _read,

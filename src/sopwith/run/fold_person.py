@@ -18,6 +18,9 @@ from sopwith.run.state_change import Fold, change, change_cursor, wake
 
 
 def _human_asked(state: State, event: Event, body: HumanAsked) -> None:
+    if body.what == "input":  # of a call that may have an approval of its own
+        change_cursor(state, question=body.what, asks_for=body.items[0] if body.items else None)
+        return
     change_cursor(state, question=body.what, expires_at=body.expires_at)
     if body.items and state.items is not None:
         asked = state.items.cursors.get(body.items[0])
@@ -29,6 +32,9 @@ def _human_asked(state: State, event: Event, body: HumanAsked) -> None:
 def _human_answered(state: State, event: Event, body: HumanAnswered) -> None:
     """An approval stays asked for until as many people have agreed as its terms want, or one has refused."""
     cursor = state.cursor
+    if cursor is not None and cursor.asks_for is not None:
+        _answered_item(state, event, body, cursor.asks_for)
+        return
     if cursor is None or cursor.question != "approval":
         wake(state, event.at)
         change_cursor(state, question=None, answer=(body.answer, body.by))
@@ -40,6 +46,15 @@ def _human_answered(state: State, event: Event, body: HumanAnswered) -> None:
         return
     wake(state, event.at)
     change_cursor(state, question=None, votes=votes, approved=agreed)
+
+
+def _answered_item(state: State, event: Event, body: HumanAnswered, item: int) -> None:
+    wake(state, event.at)
+    change_cursor(state, question=None, asks_for=None)
+    items = state.items
+    if items is not None and item in items.cursors:
+        given = items.cursors[item].changed(answer=(body.answer, body.by))
+        change(state, items=items.with_cursor(given, item))
 
 
 def _cancel_asked(state: State, event: Event, body: CancelAsked) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Self
 from sopwith.ir.approval import NO_TERMS, Terms
 from sopwith.ir.event import HumanAnswered, Outcome, Phase, Principal, Purpose, Verdict
 from sopwith.ir.guidance import Deviation
+from sopwith.ir.input_request import InputWanted
 from sopwith.ir.message import MessageSent
 from sopwith.ir.reference import PassedValue, ValueRead
 from sopwith.ir.tool import Effect, ErrorData
@@ -124,7 +125,13 @@ class Cursor(_Changed):
     """The tool was asked whether the call has acted, and does not know."""
     error: ErrorData | None = None
     """The error of the last attempt; a retry may follow."""
+    wanted: InputWanted | None = None
+    """What the call that was started wants to know before it goes on."""
+    rounds: int = 0
+    """So often it has asked."""
     question: str | None = None
+    asks_for: int | None = None
+    """The item whose call asks."""
     answer: tuple[Json, str] | None = None
     """A person's answer that has not been stored yet, and who gave it."""
     done: bool = False

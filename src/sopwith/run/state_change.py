@@ -119,4 +119,4 @@ def lose_call(state: State, why: ErrorData | None = None) -> None:
     if state.acting is not None:
         writes = (*state.open, state.acting)
         change(state, open=tuple(sorted(writes, key=lambda write: write.started)))
-    change_cursor(state, started=None, unknown=True, error=why)
+    change_cursor(state, started=None, wanted=None, answer=None, unknown=True, error=why)
