@@ -32,18 +32,20 @@ async def opened() -> AsyncIterator[Opened]:
 async def test_each_bad_tool_is_named_and_left_out_and_the_good_ones_stay(opened: Opened) -> None:
     source = opened("bad")
     assert [spec.name for spec in await source.specs()] == ["odd.good", "odd.last", "odd.titled"]
-    assert [problem.en for problem in source.problems] == [
-        "odd: list: type: must be 'object'",
-        "odd: good: listed twice",
-        "odd: silent: it has no description: nobody could tell when to use it; write one in descriptions",
-        "odd: huge: its inputSchema has 2,000,060 characters, at most 262,144 are read",
-        "odd: endless: its inputSchema refers to itself without end: #/$defs/a",
-        "odd: endless_result: its outputSchema refers to itself without end: #",
-        "odd: two words: its name is not 1 to 128 of A-Z a-z 0-9 _ . - /",
-        "odd: 行: its name is not 1 to 128 of A-Z a-z 0-9 _ . - /",
-        "odd: '\\x1b[2J': its name is not 1 to 128 of A-Z a-z 0-9 _ . - /",
-        f"odd: {'l' * 79}…: its name is not 1 to 128 of A-Z a-z 0-9 _ . - /",
-        "odd: : its name is not 1 to 128 of A-Z a-z 0-9 _ . - /",
+    name = "its name is not 1 to 128 of A-Z a-z 0-9 _ . - /"
+    circle = "its $ref goes in a circle that no value can end"
+    assert [(told.code, told.message.en) for told in source.diagnostics] == [
+        ("SW430", "odd: list: type: must be 'object'"),
+        ("SW433", "odd: good: listed twice"),
+        ("SW440", "odd: silent: it has no description: nobody could tell when to use it"),
+        ("SW431", "odd: huge: the schema has 2,000,055 bytes, and 1,000,000 are the most"),
+        ("SW432", f"odd: endless: {circle}"),
+        ("SW432", f"odd: endless_result: {circle}"),
+        ("SW437", f"odd: two words: {name}"),
+        ("SW437", f"odd: 行: {name}"),
+        ("SW437", f"odd: '\\x1b[2J': {name}"),
+        ("SW437", f"odd: {'l' * 79}…: {name}"),
+        ("SW437", f"odd: : {name}"),
     ]
     assert "odd：good：重复列出" in {problem.zh for problem in source.problems}
 
@@ -66,6 +68,7 @@ async def test_three_thousand_tools_are_all_there(opened: Opened, how: str) -> N
 async def test_a_list_that_never_ends_ends(opened: Opened) -> None:
     source = opened("round")
     assert {spec.name for spec in await source.specs()} == {"odd.after_None", "odd.after_a", "odd.after_b"}
+    assert source.diagnostics[0].code == "SW438"
     assert source.problems[-1].en == "odd: its list of tools has no end; the rest is left out"
 
 
@@ -111,7 +114,8 @@ async def test_a_source_that_fails_is_an_error_only_where_it_is_needed() -> None
     catalogue = Catalogue([odd(), gone])
     specs = await catalogue.specs(needed=["odd.echo"])
     assert "odd.echo" in specs
-    assert any("gone (no-such-command) cannot be run" in problem.en for problem in catalogue.problems())
+    (told,) = [one for one in catalogue.diagnostics() if one.code == "SW439"]
+    assert "gone (no-such-command) cannot be run" in told.message.en and "Install" in told.hint.en
     with pytest.raises(Exception, match="gone"):
         await catalogue.specs(needed=["gone.x"])
     with pytest.raises(Exception, match="gone"):

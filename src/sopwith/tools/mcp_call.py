@@ -37,10 +37,13 @@ class OpenCall:
             return wanted_of(result) if isinstance(result, types.InputRequiredResult) else result
         return InputWanted(forms={_HELD: _form(self._question.result())}, held=True)
 
+    @property
+    def asks(self) -> bool:
+        """Whether a question of the server waits for its answer."""
+        return self._question.done()
+
     async def ask(self, params: types.ElicitRequestParams) -> types.ElicitResult:
         """What a person answers to the server's question, in the end."""
-        if self._question.done():  # two questions at once have one person
-            return types.ElicitResult(action="cancel")
         self._reply = asyncio.get_running_loop().create_future()
         self._question.set_result(params)
         return await self._reply

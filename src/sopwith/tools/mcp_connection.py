@@ -182,7 +182,7 @@ class Connection:
 
     async def _elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         """A question of a server of the older era: it does not say which call it belongs to."""
-        calls = list(self._calls.values())
+        calls = [call for call in self._calls.values() if not call.asks]
         return await calls[0].ask(params) if len(calls) == 1 else types.ElicitResult(action="cancel")
 
     async def _own(self) -> None:
