@@ -68,10 +68,16 @@ def test_a_policy_that_cannot_be_read(project: Command) -> None:
 def test_an_mcp_server_that_does_not_start(project: Command) -> None:
     servers = {"broken": {"command": sys.executable, "args": ["-c", "raise SystemExit('no licence')"]}}
     project.write(".mcp.json", json.dumps({"mcpServers": servers}))
-    assert_one_message(project(*RUN), ExitCode.INTERNAL, "broken")
-    servers = {"absent": {"command": "no-such-program-anywhere"}}
+    done = project(*RUN)
+    assert done.code == ExitCode.OK, "no step calls a tool of it"
+    edit(project, "orders.find", "broken.find")
+    assert_one_message(project(*RUN), ExitCode.INTERNAL, "broken", "no licence")
+    servers = {"broken": {"command": "no-such-program-anywhere"}}
     project.write(".mcp.json", json.dumps({"mcpServers": servers}))
-    assert_one_message(project(*RUN), ExitCode.INTERNAL, "absent")
+    assert_one_message(project(*RUN), ExitCode.INTERNAL, "broken", "Install the command")
+    listed = project("tools", "list")
+    assert listed.code == ExitCode.OK and "orders.find" in listed.out and "warning[SW439]" in listed.err
+    assert_one_message(project("tools", "show", "broken.x"), ExitCode.INTERNAL, "Install the command")
 
 
 @pytest.fixture

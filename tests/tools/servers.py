@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import shutil
 import subprocess
@@ -18,7 +19,8 @@ from sopwith.tools import McpSource
 from sopwith.tools.mcp_server import Program
 
 ODD = str(Path(__file__).with_name("odd_server.py"))
-NPM = {"everything": "2026.8.31", "filesystem": "2026.8.31"}
+NPM = dict.fromkeys(("everything", "filesystem", "memory", "sequential-thinking"), "2026.8.31")
+SQLITE = "2025.4.25"
 
 
 def odd(name: str = "odd", *args: str, journal: Path | None = None, start_seconds: float = 20.0) -> McpSource:
@@ -97,18 +99,43 @@ class HttpServer:
 @cache
 def npm_server(name: str) -> str:
     """The command of an official npm server, installed into the user's cache where it is not there yet."""
-    cache_folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache_folder / "sopwith" / "npm" / f"{name}-{NPM[name]}"
-    command = folder / "node_modules" / ".bin" / f"mcp-server-{name}"
-    if not command.exists():
+    package = f"@modelcontextprotocol/server-{name}@{NPM[name]}"
+
+    def install(folder: Path) -> None:
         npm = shutil.which("npm")
         if npm is None:
             pytest.fail("npm is needed to test against the official MCP servers: install Node.js")
-        package = f"@modelcontextprotocol/server-{name}@{NPM[name]}"
-        folder.mkdir(parents=True, exist_ok=True)
         quiet = ("--no-audit", "--no-fund", "--loglevel=error")
         subprocess.run([npm, "install", "--prefix", str(folder), *quiet, package], check=True)
-    return str(command)
+
+    folder = _installed(f"npm/{name}-{NPM[name]}", install)
+    return str(folder / "node_modules" / ".bin" / f"mcp-server-{name}")
+
+
+@cache
+def sqlite_server() -> str:
+    """The command of the official SQLite server: it needs an SDK before 2, so it has an environment of its own."""
+
+    def install(folder: Path) -> None:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+        subprocess.run([*pip, f"mcp-server-sqlite=={SQLITE}", "mcp<2"], check=True)
+
+    return str(_installed(f"pip/mcp-server-sqlite-{SQLITE}", install) / "bin" / "mcp-server-sqlite")
+
+
+def _installed(name: str, install: Callable[[Path], None]) -> Path:
+    """A folder in the user's cache that something is installed in: once, also for tests that run side by side."""
+    cache_folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sopwith"
+    folder, done = cache_folder / name, cache_folder / f"{name}.installed"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (cache_folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            folder.mkdir(exist_ok=True)
+            install(folder)
+            done.touch()
+    return folder
 
 
 def python_server(name: str) -> str:

@@ -69,6 +69,7 @@ async def test_a_stubborn_server_ends_with_the_process_that_uses_it(mark: str) -
     await until(lambda: not marked(mark))
 
 
+@pytest.mark.slow
 async def test_an_official_server_that_is_killed_in_a_call_is_started_again(mark: str) -> None:
     effects = {"trigger-long-running-operation": "read", "echo": "read"}
     source = McpSource("all", npm_server("everything"), ["stdio"], dict([mark.split("=")]), effects=effects)

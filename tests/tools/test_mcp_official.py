@@ -1,4 +1,5 @@
-"""The official MCP servers as published: `everything` and `filesystem` (Node), `time` and `git` (Python)."""
+"""The official MCP servers as published: `everything`, `filesystem`, `memory` and `sequential-thinking` (Node), `time`,
+`git` and `sqlite` (Python)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.tools.servers import npm_server, python_server
+from tests.tools.servers import NPM, npm_server, python_server, sqlite_server
 
 from sopwith.ir.tool import Effect
 from sopwith.tools import Catalogue, mcp_sources
@@ -16,12 +17,15 @@ from sopwith.tools.arguments import problems
 
 AMPLE = 60.0
 
+pytestmark = pytest.mark.slow  # they are installed from the registries
+
 
 @pytest.fixture(scope="session")
 def commands() -> dict[str, str]:
-    """The commands of the four servers; the first time they are installed."""
-    node = {name: npm_server(name) for name in ("everything", "filesystem")}
-    return {**node, "time": python_server("time"), "git": python_server("git")}
+    """The commands of the seven servers; the first time they are installed."""
+    node = {name: npm_server(name) for name in NPM}
+    python = {"time": python_server("time"), "git": python_server("git"), "sqlite": sqlite_server()}
+    return {**node, **python}
 
 
 @pytest.fixture
@@ -45,6 +49,12 @@ async def catalogue(commands: dict[str, str], repository: Path, tmp_path: Path) 
         "files": {"command": commands["filesystem"], "args": [str(tmp_path)], "trust": ["annotations"]},
         "time": {"command": commands["time"], "effects": {"get_current_time": "read"}},
         "git": {"command": commands["git"], "args": ["--repository", str(repository)]},
+        "memory": {
+            "command": commands["memory"],
+            "env": {"MEMORY_FILE_PATH": str(tmp_path / "memory.jsonl")},
+        },
+        "thinking": {"command": commands["sequential-thinking"]},
+        "sqlite": {"command": commands["sqlite"], "args": ["--db-path", str(tmp_path / "shop.db")]},
     }
     path = tmp_path / "mcp.json"
     path.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
@@ -59,7 +69,9 @@ async def test_the_official_servers_work_side_by_side(
     specs = await catalogue.specs()
     assert catalogue.problems() == []
     assert list(specs) == sorted(specs)
-    assert {name.partition(".")[0] for name in specs} == {"everything", "files", "time", "git"}
+    assert {name.partition(".")[0] for name in specs} == {
+        "everything", "files", "time", "git", "memory", "thinking", "sqlite",
+    }  # fmt: skip
     assert specs["files.read_text_file"].effect is Effect.READ
     assert specs["files.write_file"].effect is Effect.WRITE
     assert specs["time.get_current_time"].effect is Effect.READ
@@ -94,6 +106,20 @@ async def test_the_official_servers_work_side_by_side(
     assert "第一次提交" in json.dumps(
         await value("git.git_log", repo_path=str(repository)), ensure_ascii=False
     )
+
+    entities = [{"name": "王芳", "entityType": "person", "observations": ["likes tea"]}]
+    await value("memory.create_entities", entities=entities)
+    found = await value("memory.search_nodes", query="tea")
+    assert isinstance(found, dict) and found["entities"][0]["name"] == "王芳"
+
+    thought = {"thought": "First.", "thoughtNumber": 1, "totalThoughts": 2, "nextThoughtNeeded": True}
+    thinking = await value("thinking.sequentialthinking", **thought)
+    assert isinstance(thinking, dict) and thinking["thoughtHistoryLength"] == 1
+
+    await value("sqlite.create_table", query="CREATE TABLE stock (item TEXT, count INTEGER)")
+    await value("sqlite.write_query", query="INSERT INTO stock VALUES ('茶', 3)")
+    rows = await value("sqlite.read_query", query="SELECT item, count FROM stock")
+    assert rows == "[{'item': '茶', 'count': 3}]"
 
 
 async def test_a_long_operation_is_bounded_and_the_server_goes_on(

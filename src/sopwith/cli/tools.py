@@ -36,7 +36,7 @@ from sopwith.cli.tool_call import call_tool
 from sopwith.cli.tool_lint import lint
 from sopwith.cli.tool_test import Tested, test_tool
 from sopwith.cli.toolbox import open_tools
-from sopwith.errors import Text, UserError
+from sopwith.errors import Text, ToolSourceError, UserError
 from sopwith.ir.diagnostic import Diagnostic
 from sopwith.ir.tool import ToolSpec
 from sopwith.ir.usage import Budget
@@ -306,8 +306,8 @@ class _Opened:
 
     @classmethod
     async def read(cls, catalogue: Catalogue) -> _Opened:
-        """The tools of an open catalogue."""
-        return cls(catalogue, await catalogue.specs())
+        """The tools of an open catalogue; a source that does not start is one of its problems."""
+        return cls(catalogue, await catalogue.specs(needed=()))
 
     @classmethod
     def of(cls, project: Project) -> _Opened:
@@ -321,12 +321,12 @@ class _Opened:
 
     @classmethod
     def reading(cls, sources: Sequence[ToolSource]) -> _Opened:
-        """The tools of these sources."""
+        """The tools of these sources, all of which must start."""
 
         async def opened() -> _Opened:
             catalogue = Catalogue(sources)
             try:
-                return await cls.read(catalogue)
+                return cls(catalogue, await catalogue.specs())
             finally:
                 await catalogue.close()
 
@@ -336,6 +336,9 @@ class _Opened:
         """A tool by its name or that for models. Raises `UserError` with near ones."""
         found = self.specs.get(name) or next((s for s in self.specs.values() if alias(s.name) == name), None)
         if found is None:
+            for problem in self.problems:
+                if problem.code == "SW439" and name.startswith(f"{problem.place.file}."):
+                    raise ToolSourceError(problem.message, problem.hint)
             near = ", ".join(get_close_matches(name, self.specs, 3) or list(self.specs)[:10])
             raise UserError(
                 Text(f"there is no tool '{name}'", f"没有工具“{name}”"),

@@ -65,7 +65,7 @@ class Library:
 
             specs = dict(await self._catalogue.specs(needed=self._needed()))
             for problem in self._catalogue.failed:
-                _LOGGER.warning("%s", problem.message.en)
+                _LOGGER.warning("no procedure needs it, so this stops nothing: %s", problem.message.en)
             self._books.clear()
             library = {document.procedure.id: document.procedure for document in self._documents}
             problems = [d for document in self._documents for d in check(document, specs, library)]
