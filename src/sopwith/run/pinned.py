@@ -64,8 +64,10 @@ class Library:
             from sopwith.lang.check import check  # a run that is only gone on with needs none of the rules
 
             specs = dict(await self._catalogue.specs(needed=self._needed()))
-            for problem in self._catalogue.failed:
-                _LOGGER.warning("no procedure needs it, so this stops nothing: %s", problem.message.en)
+            for name in self._catalogue.failed:  # what a server said last may hold secrets
+                _LOGGER.warning(
+                    "%s did not start, and no procedure needs it; `sopwith doctor` says why", name
+                )
             self._books.clear()
             library = {document.procedure.id: document.procedure for document in self._documents}
             problems = [d for document in self._documents for d in check(document, specs, library)]

@@ -29,8 +29,8 @@ class Catalogue:
     async def specs(self, *, needed: Iterable[str] | None = None) -> dict[str, ToolSpec]:
         """All tools, sorted by name.
 
-        Raises `ToolSourceError` for a source that does not start: any, or only one that a tool of the names `needed` is
-        of, and the others are among the `problems`. Raises `UserError` for a name that occurs twice.
+        Raises `ToolSourceError` for a source that does not start: any, or of servers (`Changing`) only one that a tool of
+        the names `needed` is of, and the others are among the `problems`. Raises `UserError` for a name that occurs twice.
         """
         if self._specs is None:
             self._specs = await self._read()
@@ -40,9 +40,9 @@ class Catalogue:
         return self._specs
 
     @property
-    def failed(self) -> tuple[ToolSourceError, ...]:
-        """Why sources did not start."""
-        return tuple(self._failed.values())
+    def failed(self) -> tuple[str, ...]:
+        """The names of the sources that did not start; `diagnostics` say why."""
+        return tuple(self._failed)
 
     async def refresh(self) -> bool:
         """See whether sources have other tools now, and those that did not start do; whether `specs` has changed.
@@ -131,7 +131,8 @@ class Catalogue:
         down: dict[str, ToolSourceError] = {}
         self._left_out.clear()
         for source, specs in zip(self.sources, read, strict=True):
-            if isinstance(specs, ToolSourceError) and getattr(source, "name", None):
+            # A server may come up again; a file that cannot be read is a mistake of whoever named it.
+            if isinstance(specs, ToolSourceError) and isinstance(source, Changing):
                 down[str(getattr(source, "name", ""))] = specs
                 continue
             if isinstance(specs, BaseException):
