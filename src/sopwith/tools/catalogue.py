@@ -29,8 +29,8 @@ class Catalogue:
     async def specs(self, *, needed: Iterable[str] | None = None) -> dict[str, ToolSpec]:
         """All tools, sorted by name.
 
-        Raises `ToolSourceError` for a source that does not start: any, or of servers (`Changing`) only one that a tool of
-        the names `needed` is of, and the others are among the `problems`. Raises `UserError` for a name that occurs twice.
+        Raises `ToolSourceError` for a source that does not start. Where `needed` names are given, a server (`Changing`)
+        that has none of them is among the `diagnostics` instead. Raises `UserError` for a name that occurs twice.
         """
         if self._specs is None:
             self._specs = await self._read()
