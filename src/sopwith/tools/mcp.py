@@ -19,7 +19,7 @@ from sopwith.tools.mcp_listing import Listing, Settings, listing
 from sopwith.tools.mcp_lookup import Lookup
 from sopwith.tools.mcp_server import Endpoint, Program, Server
 from sopwith.tools.port import Reconciled, ToolResult, failed, promised
-from sopwith.tools.refusal import known, took_too_long, unknown_tool
+from sopwith.tools.refusal import not_read_yet, refusal, took_too_long, unknown_tool
 
 if TYPE_CHECKING:
     from sopwith.tools.mcp_call import OpenCall
@@ -134,8 +134,9 @@ class McpSource:
 
     def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
         """The arguments themselves where the tool's schema takes and lists them; see `ToolSource.prepare`."""
-        spec = known(self._listing and self._listing.specs, self.name, name)
-        return spec if isinstance(spec, ErrorData) else self._prepared(name, arguments)
+        if self._listing is None:
+            return not_read_yet(self.name)
+        return self._prepared(name, arguments) if self._forms(name) else unknown_tool(name)
 
     async def call(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None

@@ -29,10 +29,14 @@ def unknown_tool(name: str) -> Refusal:
 def known(specs: Mapping[str, ToolSpec] | None, source: str, name: str) -> ToolSpec | Refusal:
     """The tool `name` among those that `source` has read, or why it cannot be called."""
     if specs is None:
-        return refusal(
-            "unavailable", Text(f"the tools of {source} were not read yet", f"尚未读取 {source} 的工具")
-        )
+        return not_read_yet(source)
     return specs.get(name) or unknown_tool(name)
+
+
+def not_read_yet(source: str) -> Refusal:
+    """That `source` was asked for a call before its tools were read."""
+    said = Text(f"the tools of {source} were not read yet", f"尚未读取 {source} 的工具")
+    return refusal("unavailable", said)
 
 
 def took_too_long(name: str, seconds: str) -> Text:
