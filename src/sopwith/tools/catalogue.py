@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Iterable
 from functools import partial
 
-from sopwith.errors import NO_HINT, Text, ToolSourceError, UserError
+from sopwith.errors import NO_HINT, Text, ToolSourceError, UserError, ValueRefused
 from sopwith.ir.diagnostic import Diagnostic, Place, Severity
 from sopwith.ir.input_request import InputGiven
 from sopwith.ir.tool import ErrorData, ToolSpec
-from sopwith.ir.value import Json, canonical, digest
+from sopwith.ir.value import Json, canonical, digest, storable
 from sopwith.tools.port import Asking, Changing, Reconciled, ToolResult, ToolSource, failed
 from sopwith.tools.refusal import unknown_tool
-from sopwith.tools.schema import hold_to_limits
+from sopwith.tools.schema import UNUSABLE, hold_to_limits
 
 
 class Catalogue:
@@ -137,7 +137,7 @@ class Catalogue:
                 continue
             if isinstance(specs, BaseException):
                 raise specs
-            for spec in filter(partial(self._fits, source), specs):
+            for spec in filter(None, map(partial(self._usable, source), specs)):
                 if spec.name in source_of:
                     raise _twice(spec.name, source_of[spec.name], source)
                 found[spec.name] = spec
@@ -145,15 +145,34 @@ class Catalogue:
         self._source_of, self._failed = source_of, down
         return {name: found[name] for name in sorted(found)}
 
-    def _fits(self, source: ToolSource, spec: ToolSpec) -> bool:
+    def _usable(self, source: ToolSource, spec: ToolSpec) -> ToolSpec | None:
+        """A tool as it can be written down, hashed and shown; None where it is left out."""
         try:
-            hold_to_limits(spec.input_schema)
-            hold_to_limits(spec.output_schema)
+            if storable(spec.name) != spec.name:  # its source would not know it by another name
+                raise UserError(_NAME, _RENAME, UNUSABLE)
+            told = {field: _plain(getattr(spec, field)) for field in _WORDS}
+            hold_to_limits(told["input_schema"])
+            hold_to_limits(told["output_schema"])
         except UserError as error:
-            said = Text(f"{spec.name}: {error.message.en}", f"{spec.name}：{error.message.zh}")
+            name = storable(spec.name)
+            said = Text(f"{name}: {error.message.en}", f"{name}：{error.message.zh}")
             self._left_out.append(_diagnostic(error.code, source, said, error.hint))
-            return False
-        return True
+            return None
+        return spec.model_copy(update=told)
+
+
+_WORDS = ("description", "input_schema", "output_schema")
+_NAME = Text("the name holds half of a character", "名称中含有半个字符")
+_RENAME = Text("Give the tool a name in valid Unicode.", "请为工具取一个有效 Unicode 的名称。")
+_NOT_JSON = Text("Declare the schema in plain JSON.", "请以标准 JSON 声明 schema。")
+
+
+def _plain(value: Json) -> Json:
+    """What a source says of a tool, as JSON that survives a round trip; raises `UserError` for what is none."""
+    try:
+        return storable(value)
+    except ValueRefused as error:
+        raise UserError(error.message, _NOT_JSON, UNUSABLE) from error
 
 
 def _told(source: ToolSource) -> list[Diagnostic]:
