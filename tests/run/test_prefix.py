@@ -175,10 +175,11 @@ from tests.run.test_prefix import go_on
 asyncio.run(go_on(*sys.argv[1:]))
 """
 
+FIELDS = {"type": "object", "properties": {"b": {"type": "string"}, "a": {"default": 1.0}}}
 SHELVED = [
-    ToolSpec(name="hr.查询余额", description="查询员工年假余额", input_schema={"type": "object", "properties": {"b": {"type": "string"}, "a": {"default": 1.0}}}),
+    ToolSpec(name="hr.查询余额", description="查询员工年假余额", input_schema=FIELDS),
     ToolSpec(name="hr.find", description="Find a person"),
-]  # fmt: skip
+]
 
 
 async def go_on(path: str, text: str, step: str) -> None:

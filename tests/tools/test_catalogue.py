@@ -146,3 +146,42 @@ async def test_a_tool_with_an_impossible_schema_is_left_out_with_a_code_and_the_
     assert told == [("SW432", "bad", "bad.endless"), ("SW431", "bad", "bad.large")]
     assert [said.zh.partition("：")[0] for said in catalogue.problems()] == ["bad.endless", "bad.large"]
     assert catalogue.prepare("bad.endless", {}) == unknown_tool("bad.endless")
+
+
+class Odd:
+    """A source that lists whatever it is given."""
+
+    name = "odd"
+
+    def __init__(self, *specs: ToolSpec) -> None:
+        self._specs = specs
+
+    async def specs(self) -> Sequence[ToolSpec]:
+        """What it was given."""
+        return self._specs
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("input_schema", {"type": "object", "properties": {"a": {"default": float("nan")}}}),
+        ("output_schema", {"const": float("inf")}),
+        ("name", "odd.\ud83d"),
+    ],
+)
+async def test_a_tool_that_cannot_be_written_down_is_left_out_and_named(field: str, value: Json) -> None:
+    bad = ToolSpec.model_validate({"name": "odd.bad", field: value})
+    catalogue = Catalogue([cast("ToolSource", Odd(bad, ToolSpec(name="odd.good")))])
+    assert list(await catalogue.specs()) == ["odd.good"]
+    (told,) = catalogue.diagnostics()
+    assert told.code == "SW430"
+    told.message.en.encode()
+    assert len(await catalogue.digest()) == 64
+
+
+async def test_half_a_character_in_the_words_of_a_tool_is_replaced() -> None:
+    schema = {"type": "object", "properties": {"a\ud83d": {"title": "\ude00"}}}
+    spec = ToolSpec(name="odd.words", description="说\ud83d", input_schema=schema)
+    found = (await Catalogue([cast("ToolSource", Odd(spec))]).specs())["odd.words"]
+    assert found.description == "说\ufffd"
+    assert found.input_schema["properties"] == {"a\ufffd": {"title": "\ufffd"}}

@@ -16,6 +16,7 @@ from sopwith.cli.draw import draw
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.options import AsJson, Data, HeldGrip, Lang, Mcp, ModelSpec, Tools, new_verb
 from sopwith.cli.pairs import read_pairs
+from sopwith.cli.prefix import show_prefix
 from sopwith.cli.project import Options, find_project
 from sopwith.cli.prompt import INPUTS, as_json, as_text_blocks, prompts, shapes_of
 from sopwith.cli.terminal import Terminal, terminal
@@ -56,6 +57,16 @@ OfRun = Annotated[
     str | None, typer.Option("--run", metavar="RUN", help="The procedure of RUN, and its path. 运行的路径")
 ]
 
+AsGraph = Annotated[bool, typer.Option("--text", help="Its graph, drawn in the terminal. 文字流程图")]
+PromptOf = Annotated[
+    str | None,
+    typer.Option("--prompt", metavar="STEP", help="What a model sees at STEP, or for `inputs`. 提示词"),
+]
+Prefix = Annotated[
+    str | None,
+    typer.Option("--prefix", metavar="RUN", help="How much of each prompt was sent before. 已发送部分"),
+]
+
 Force = Annotated[bool, typer.Option("--force", help="With --output: write over what is there. 覆盖")]
 
 
@@ -65,10 +76,7 @@ def show(
     file: Annotated[
         Path | None, typer.Argument(metavar="PROCEDURE", help="The file of the procedure. 流程文件")
     ] = None,
-    prompt: Annotated[
-        str | None,
-        typer.Option("--prompt", metavar="STEP", help="What a model sees at STEP, or for `inputs`. 提示词"),
-    ] = None,
+    prompt: PromptOf = None,
     request: Annotated[
         str | None, typer.Option("--request", metavar="TEXT", help="With --prompt: the request. 请求")
     ] = None,
@@ -83,13 +91,12 @@ def show(
     mermaid: Annotated[bool, typer.Option("--mermaid", help="As a flowchart. 流程图")] = False,
     yaml: Annotated[bool, typer.Option("--yaml", help="As canonical YAML. 规范 YAML")] = False,
     routine: Annotated[bool, typer.Option("--routine", help="As Routine text. Routine 文本")] = False,
-    text: Annotated[
-        bool, typer.Option("--text", help="Its graph, drawn in the terminal. 文字流程图")
-    ] = False,
+    text: AsGraph = False,
     svg: Annotated[bool, typer.Option("--svg", help="Its graph as SVG. SVG 流程图")] = False,
     output: OutputFile = None,
     force: Force = False,
     run: OfRun = None,
+    prefix: Prefix = None,
     model: ModelSpec = None,
     tools: Tools = None,
     mcp: Mcp = None,
@@ -104,6 +111,8 @@ def show(
     shown = terminal(context)
     if all_prompts:
         return _prompt_files(shown)
+    if prefix is not None:
+        return asyncio.run(show_prefix(shown, data, prefix))
     options = Options(model, data=data, tools=tools or None, mcp=mcp)
     if run is not None or text or svg:
         name = _version(file, run)

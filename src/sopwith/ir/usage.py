@@ -60,7 +60,8 @@ VALUE_QUOTA = 1_000_000_000
 class Usage(BaseModel):
     """Counters that only grow. Tokens are disjoint: `input` was newly read, `cached` came from a cache,
     `cache_write` was written to one, `output` was generated. `money` is None where some of it has no known price.
-    `uncounted` are the model calls that cost tokens and did not say how many."""
+    `uncounted` are the model calls that cost tokens and did not say how many; `estimated` are those that did not say so
+    either, and whose tokens were counted here."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -72,6 +73,7 @@ class Usage(BaseModel):
     tool_calls: int = 0
     money: Money | None = NO_MONEY
     uncounted: int = 0
+    estimated: int = 0
 
     @property
     def tokens(self) -> int:
@@ -88,6 +90,7 @@ class Usage(BaseModel):
             tool_calls=self.tool_calls + other.tool_calls,
             money=None if self.money is None or other.money is None else self.money + other.money,
             uncounted=self.uncounted + other.uncounted,
+            estimated=self.estimated + other.estimated,
         )
 
     def since(self, earlier: Usage) -> Usage:
@@ -101,6 +104,7 @@ class Usage(BaseModel):
             tool_calls=self.tool_calls - earlier.tool_calls,
             money=None if self.money is None or earlier.money is None else self.money - earlier.money,
             uncounted=self.uncounted - earlier.uncounted,
+            estimated=self.estimated - earlier.estimated,
         )
 
 

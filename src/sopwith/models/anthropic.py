@@ -15,6 +15,7 @@ from sopwith.models.endpoint import endpoint_id
 from sopwith.models.failure import context_exceeded, model_error, package_missing, remedy
 from sopwith.models.port import ModelReply, ModelRequest
 from sopwith.models.redirect import bound_client
+from sopwith.models.token_count import counted_here
 from sopwith.models.tool_block import unwrapped
 
 Finish = Literal["stop", "length", "tool_calls", "other"]
@@ -120,7 +121,7 @@ class AnthropicModel:
             text=text,
             name=name,
             extra=extra,
-            usage=usage_of(getattr(message, "usage", None)),
+            usage=counted_here(self.model, request, text, usage_of(getattr(message, "usage", None))),
             model=f"{self._id}#{answered}" if answered else self._id,
             finish=_FINISHES.get(reason, "other"),
         )

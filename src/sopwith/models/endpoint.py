@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
-from sopwith.ir.value import Json
+from sopwith.ir.value import Json, digest
 from sopwith.models.chat import WORD_TOKENS, legal_actions, letters, messages
 from sopwith.models.constraint import reply_schema
 from sopwith.models.failure import is_too_long, what_it_said
@@ -19,7 +19,8 @@ Level = Literal["tools", "json_schema", "text"]
 _LEVELS: tuple[Level, ...] = ("tools", "json_schema", "text")
 _CHOICE_TOKENS = 24
 _MOST_LOGPROBS = 20
-_OPTIONAL = ("parallel_tool_calls", "temperature", "top_logprobs", "logprobs")
+_CACHE_KEY = "prompt_cache_key"
+_OPTIONAL = ("parallel_tool_calls", "temperature", "top_logprobs", "logprobs", _CACHE_KEY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class Way:
     letters: str = ""
     wrapped: frozenset[str] = frozenset()
 
+    @property
+    def beside(self) -> bool:
+        """Whether the tools are only there for the cache, and none may be called."""
+        return self.mode != "tools" and "tools" in self.body
+
 
 class Endpoint:
     """What an endpoint can do. It begins with the most and only goes down, so that learning ends."""
@@ -45,10 +51,16 @@ class Endpoint:
         self._choice_by_schema = self.level != "text"
         self.tokens = "max_completion_tokens" if official else "max_tokens"
         self._swapped = False
+        self._tools_always = True
+        self._official = official
         self._without: set[str] = set(without)
 
     def way(self, request: ModelRequest) -> Way:
-        """How to ask for `request` now."""
+        """How to ask for `request` now.
+
+        With tools, they are sent in every request, also where none may be called: the provider's cache begins with
+        them. OpenAI is told by a key which requests begin alike.
+        """
         body: dict[str, Any] = {"temperature": request.temperature}
         body[self.tokens] = request.max_tokens
         level: Level = "text"
@@ -68,7 +80,13 @@ class Endpoint:
                 wrapped = _ask_by_tool(request, body)
             elif level == "json_schema":
                 body["response_format"] = _format(reply_schema(request))
-        body["messages"] = messages(request.prompt, block=level != "tools")
+        beside = request.form != "action" and self.level == "tools" and self._tools_always
+        if beside and request.actions:
+            body["tools"], _ = _tools(request)
+            body["tool_choice"] = "none"
+        if self._official:
+            body[_CACHE_KEY] = digest(request.prompt.prefix.encode())[:32]
+        body["messages"] = messages(request.prompt, block="tools" not in body)
         if "logprobs" in self._without or "top_logprobs" in self._without:
             body = {key: value for key, value in body.items() if key not in ("logprobs", "top_logprobs")}
         return Way(level, {key: body[key] for key in body if key not in self._without}, options, wrapped)
@@ -83,11 +101,21 @@ class Endpoint:
             self._swapped = True
             self.tokens = "max_completion_tokens" if self.tokens == "max_tokens" else "max_tokens"
             return True
+        if way.beside and "tool" in said + named:
+            self._tools_always = False
+            return True
         for key in _OPTIONAL:
             if key in way.body and (key in said or key == named):
                 self._without.add(key)
                 return True
+        if way.beside:  # for whatever it was refused: without the tools it is a plainer request
+            self._tools_always = False
+            return True
         return self._step_down(way)
+
+    def called_though_none_may_be(self) -> None:
+        """The endpoint called a tool where none may be called: show it none there next time."""
+        self._tools_always = False
 
     def tools_ignored(self) -> None:
         """The endpoint answered a required tool call with prose: ask another way next time."""
@@ -113,6 +141,17 @@ class Endpoint:
 def _ask_by_tool(request: ModelRequest, body: dict[str, Any]) -> frozenset[str]:
     """Put the whole tool block into `body`, the same in every request, and choose by `tool_choice`."""
     legal = legal_actions(request)
+    body["tools"], wrapped = _tools(request)
+    body["parallel_tool_calls"] = False
+    if len(legal) == 1:
+        body["tool_choice"] = {"type": "function", "function": {"name": legal[0].name}}
+    else:
+        body["tool_choice"] = "required"
+    return wrapped
+
+
+def _tools(request: ModelRequest) -> tuple[list[dict[str, Json]], frozenset[str]]:
+    """The whole tool block, and the names of those whose arguments were put under `value`."""
     wrapped: set[str] = set()
     tools: list[dict[str, Json]] = []
     for action in request.actions:
@@ -125,13 +164,7 @@ def _ask_by_tool(request: ModelRequest, body: dict[str, Any]) -> frozenset[str]:
             "parameters": parameters,
         }
         tools.append({"type": "function", "function": function})
-    body["tools"] = tools
-    body["parallel_tool_calls"] = False
-    if len(legal) == 1:
-        body["tool_choice"] = {"type": "function", "function": {"name": legal[0].name}}
-    else:
-        body["tool_choice"] = "required"
-    return frozenset(wrapped)
+    return tools, frozenset(wrapped)
 
 
 def endpoint_id(kind: str, model: str, base_url: str | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, cast
 
 from sopwith.errors import ModelError, Text, UserError
@@ -14,6 +15,7 @@ from sopwith.models.openai_reply import read_completion
 from sopwith.models.port import ModelReply, ModelRequest
 from sopwith.models.profile import Mode
 from sopwith.models.redirect import bound_client
+from sopwith.models.token_count import counted_here
 
 _NOT_IMPLEMENTED = 501
 
@@ -143,9 +145,13 @@ class OpenAIModel:
         choices = cast("list[Any]", getattr(completion, "choices", None) or [])
         if not choices or choices[0].message is None:
             raise self._without_a_reply()
-        if way.mode == "tools" and not choices[0].message.tool_calls:
+        called = bool(choices[0].message.tool_calls)
+        if way.mode == "tools" and not called:
             self._endpoint.tools_ignored()
-        return read_completion(completion, choices[0], request, way, self._id)
+        elif way.beside and called:
+            self._endpoint.called_though_none_may_be()
+        reply = read_completion(completion, choices[0], request, way, self._id)
+        return replace(reply, usage=counted_here(self.model, request, reply.text, reply.usage))
 
 
 def _seam() -> Any:
