@@ -11,6 +11,7 @@
     ├── ExpressionError          an expression that failed on the values it met (`source`)
     ├── ModelError               a model endpoint that failed (not: a model that answered badly)
     ├── ToolSourceError          a tool source that cannot be started or reached
+    ├── IndexFileError           the index of what can be found cannot be written or read
     └── LogError                 the event log cannot be written or read
         ├── LogConflict          another writer has appended to this run
         └── LogDamaged           stored bytes do not match their hash chain
@@ -154,6 +155,12 @@ class ToolSourceError(SopwithError):
     """A tool source that cannot be started or reached."""
 
     code = "SW009"
+
+
+class IndexFileError(SopwithError):
+    """The index of procedures, tools and documents cannot be written or read."""
+
+    code = "SW015"
 
 
 class LogError(SopwithError):

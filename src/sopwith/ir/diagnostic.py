@@ -49,8 +49,8 @@ class Diagnostic(BaseModel):
     """One problem: a stable `code`, its place, the sentence and the remedy.
 
     SW1xx reading, SW2xx graph, SW3xx names and types, SW4xx tools, SW6xx policies, SW7xx drawings, drafts and skills,
-    SW8xx libraries. `step` is the id of the step it is about, if any; `fix` the remedy as edits, where there is exactly
-    one.
+    SW8xx libraries and finding. `step` is the id of the step it is about, if any; `fix` the remedy as edits, where
+    there is exactly one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.lang.check.tools import LIBRARY, NOW, TOOLS
 
+from sopwith.find.codes import FIND_CODES
 from sopwith.lang.check import check
 from sopwith.lang.check.codes import CODES, LIBRARY_CODES
 from sopwith.lang.yaml import read_yaml
@@ -74,7 +75,7 @@ def test_every_code_in_the_sources_has_a_section(language: str) -> None:
 def test_sections_are_sorted_and_carry_their_titles(language: str) -> None:
     found = sections(language)
     assert list(found) == sorted(found)
-    titles = {**CODES, **LIBRARY_CODES, **TOOL_CODES}
+    titles = {**CODES, **LIBRARY_CODES, **TOOL_CODES, **FIND_CODES}
     assert {code: found[code][0] for code in titles} == {c: t.in_(language) for c, t in titles.items()}
 
 

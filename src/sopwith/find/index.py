@@ -1,0 +1,247 @@
+"""One index of procedures, tools and documents, in a SQLite file of its own."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import TypeVar
+
+from sopwith.find.entry import KINDS, Entry, Kind
+from sopwith.find.index_file import damaged, failure, is_damaged, open_index, remove
+from sopwith.find.lexical import FIELDS, WEIGHTS, Collection, lexical_score
+from sopwith.find.words import words
+from sopwith.ir.diagnostic import Diagnostic
+
+T = TypeVar("T")
+
+CANDIDATES = 100
+"""How many entries are scored exactly, at least: the best by the BM25 of SQLite, whose constants cannot be set."""
+
+_BM25 = ", ".join(map(str, WEIGHTS))
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a score is made of: `lexical` and `semantic` from 0 to 1 (None: not measured), and the words of the query
+    that the entry has."""
+
+    lexical: float
+    semantic: float | None
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An entry that was found, with its score: from 0 to 1, comparable between queries and kinds."""
+
+    entry: Entry
+    score: float
+    parts: Parts
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """How many entries a call has added, changed and dropped."""
+
+    added: int = 0
+    changed: int = 0
+    dropped: int = 0
+
+
+class Index:
+    """The index in the file `path`. Many processes may share it; each waits up to `patience` seconds for another.
+
+    `problems` says where the file was of another version or damaged: it was then made anew, and is empty until the
+    next `sync`. Raises `IndexFileError` where the file is of something else or cannot be written.
+    """
+
+    def __init__(self, path: str | Path, *, patience: float = 30.0) -> None:
+        self.path = Path(path)
+        self.problems: list[Diagnostic] = []
+        self._patience = patience
+        self._lock = RLock()
+        self._connection = self._opened()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def sync(self, kind: Kind, entries: Iterable[Entry]) -> Synced:
+        """Make the entries of `kind` exactly these; what has not changed costs a comparison of digests. Of entries
+        with one id the last counts."""
+        wanted = {entry.id: entry for entry in entries if entry.kind == kind}
+        return self._written(lambda: self._store(kind, wanted, whole=True))
+
+    def put(self, entries: Iterable[Entry]) -> Synced:
+        """Add or change entries, and leave the others."""
+        by_kind: dict[Kind, dict[str, Entry]] = {}
+        for entry in entries:
+            by_kind.setdefault(entry.kind, {})[entry.id] = entry
+
+        def write() -> Synced:
+            done = [self._store(kind, wanted, whole=False) for kind, wanted in by_kind.items()]
+            return Synced(sum(one.added for one in done), sum(one.changed for one in done))
+
+        return self._written(write)
+
+    def drop(self, kind: Kind, ids: Iterable[str]) -> Synced:
+        """Take entries away; ids that are not there are no mistake."""
+        unwanted = tuple(ids)
+
+        def write() -> Synced:
+            held = self._digests(kind, unwanted)
+            self._delete(kind, [held[id][0] for id in held])
+            return Synced(dropped=len(held))
+
+        return self._written(write)
+
+    def entries(self, kind: Kind) -> list[Entry]:
+        """All entries of a kind, in the order of their ids."""
+        rows = self._run(
+            lambda: self._connection.execute(
+                "SELECT data FROM entry WHERE kind = ? ORDER BY id", (kind,)
+            ).fetchall()
+        )
+        return [Entry.model_validate_json(data) for (data,) in rows]
+
+    def search(self, query: str, kinds: Sequence[Kind] = KINDS, limit: int = 10) -> list[Hit]:
+        """At most `limit` entries of these kinds, best first; none where nothing fits the query."""
+        asked = tuple(dict.fromkeys(words(query)))
+        if not asked or limit < 1:
+            return []
+        found = [
+            hit
+            for kind in dict.fromkeys(kinds)
+            for hit in self._run(lambda kind=kind: self._lexical(kind, asked, limit))
+        ]
+        return sorted(found, key=lambda hit: (-hit.score, hit.entry.kind, hit.entry.id))[:limit]
+
+    def _lexical(self, kind: Kind, asked: tuple[str, ...], limit: int) -> list[Hit]:
+        match = " OR ".join(f'"{word}"' for word in asked)
+        rows = self._connection.execute(
+            f"SELECT rowid, * FROM words_{kind} WHERE words_{kind} MATCH ?"
+            f" ORDER BY bm25(words_{kind}, {_BM25}), rowid LIMIT ?",
+            (match, max(limit, CANDIDATES)),
+        ).fetchall()
+        among = self._collection(kind, asked)
+        fields = {number: [text.split() for text in texts] for number, *texts in rows}
+        scores = {number: lexical_score(asked, found, among) for number, found in fields.items()}
+        best = sorted(scores, key=lambda number: (-scores[number], number))[:limit]
+        return [self._hit(number, scores[number], asked, fields[number]) for number in best]
+
+    def _hit(self, number: int, score: float, asked: tuple[str, ...], fields: list[list[str]]) -> Hit:
+        row = self._connection.execute("SELECT data FROM entry WHERE number = ?", (number,)).fetchone()
+        matched = tuple(word for word in asked if any(word in field for field in fields))
+        return Hit(Entry.model_validate_json(row[0]), score, Parts(score, None, matched))
+
+    def _collection(self, kind: Kind, asked: tuple[str, ...]) -> Collection:
+        _, total, *lengths = self._connection.execute("SELECT * FROM size WHERE kind = ?", (kind,)).fetchone()
+        marks = ",".join("?" * len(asked))
+        held = self._connection.execute(f"SELECT term, doc FROM held_{kind} WHERE term IN ({marks})", asked)
+        return Collection(total, tuple(lengths), dict(held.fetchall()))
+
+    def _store(self, kind: Kind, wanted: dict[str, Entry], *, whole: bool) -> Synced:
+        held = self._digests(kind, None if whole else tuple(wanted))
+        digests = {id: bytes.fromhex(entry.digest()) for id, entry in wanted.items()}
+        changed = [id for id in wanted if id in held and held[id][1] != digests[id]]
+        added = [id for id in wanted if id not in held]
+        dropped = [id for id in held if id not in wanted]
+        self._delete(kind, [held[id][0] for id in (*changed, *dropped)])
+        for id in (*changed, *added):
+            self._insert(wanted[id], digests[id])
+        return Synced(len(added), len(changed), len(dropped))
+
+    def _insert(self, entry: Entry, digest: bytes) -> None:
+        number = self._connection.execute(
+            "INSERT INTO entry (kind, id, digest, data) VALUES (?,?,?,?)",
+            (entry.kind, entry.id, digest, entry.model_dump_json()),
+        ).lastrowid
+        found = [words(text) for text in _fields(entry)]
+        columns = ", ".join("?" * len(found))
+        self._connection.execute(
+            f"INSERT INTO words_{entry.kind} (rowid, {', '.join(FIELDS)}) VALUES (?, {columns})",
+            (number, *map(" ".join, found)),
+        )
+        self._resize(entry.kind, 1, [len(one) for one in found])
+
+    def _delete(self, kind: Kind, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            texts = self._connection.execute(
+                f"SELECT * FROM words_{kind} WHERE rowid = ?", (number,)
+            ).fetchone()
+            self._connection.execute(f"DELETE FROM words_{kind} WHERE rowid = ?", (number,))
+            self._connection.execute("DELETE FROM entry WHERE number = ?", (number,))
+            self._resize(kind, -1, [-len(text.split()) for text in texts])
+
+    def _resize(self, kind: Kind, entries: int, lengths: Sequence[int]) -> None:
+        more = ", ".join(f"{field} = {field} + ?" for field in FIELDS)
+        self._connection.execute(
+            f"UPDATE size SET entries = entries + ?, {more} WHERE kind = ?", (entries, *lengths, kind)
+        )
+
+    def _digests(self, kind: Kind, ids: Sequence[str] | None) -> dict[str, tuple[int, bytes]]:
+        """Number and digest by id: of all entries of the kind, or of those of `ids` that are there."""
+        query = "SELECT id, number, digest FROM entry WHERE kind = ?"
+        if ids is None:
+            return {id: (number, digest) for id, number, digest in self._connection.execute(query, (kind,))}
+        found: dict[str, tuple[int, bytes]] = {}
+        for id in ids:
+            for _, number, digest in self._connection.execute(f"{query} AND id = ?", (kind, id)):
+                found[id] = (number, digest)
+        return found
+
+    def _written(self, write: Callable[[], T]) -> T:
+        def transaction() -> T:
+            with self._transaction():
+                return write()
+
+        return self._run(transaction)
+
+    @contextmanager
+    def _transaction(self) -> Generator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    def _run(self, operation: Callable[[], T]) -> T:
+        """The result of the operation; where the file turns out to be damaged, on one that was made anew."""
+        with self._lock:
+            try:
+                try:
+                    return operation()
+                except sqlite3.DatabaseError as error:
+                    if not is_damaged(error):
+                        raise
+                    self._connection.close()
+                    remove(self.path)
+                    self.problems.append(damaged(self.path))
+                    self._connection = self._opened()
+                    return operation()
+            except sqlite3.Error as error:
+                raise failure(self.path, error) from error
+
+    def _opened(self) -> sqlite3.Connection:
+        connection, problem = open_index(self.path, self._patience)
+        if problem is not None:
+            self.problems.append(problem)
+        return connection
+
+
+def _fields(entry: Entry) -> tuple[str, ...]:
+    """The texts of an entry, in the order of `FIELDS`."""
+    tags, examples = "\n".join(entry.tags), "\n".join(entry.examples)
+    return entry.name, entry.description, entry.body, tags, examples, entry.source
