@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from sqlite3 import connect
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from sopwith.errors import IndexFileError
 from sopwith.find import Entry, Index, Synced
+from sopwith.find.index import QUERY_WORDS
 
 
 def tool(id: str, description: str = "", **fields: str) -> Entry:
@@ -182,3 +184,110 @@ def test_a_file_of_something_else_is_refused_and_kept(tmp_path: Path) -> None:
         with pytest.raises(IndexFileError):
             Index(path)
     assert letter.read_text(encoding="utf-8") == "Dear Sir"
+
+
+OLD = [tool("a", "refund order"), tool("b", "refund")]
+NEW = [tool("x", "invoice"), tool("y", "holiday")]
+
+
+def test_a_search_sees_one_moment_also_beside_a_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process replaces everything between the reads of one search."""
+    path = tmp_path / "index.db"
+    with Index(path) as index, Index(path) as writer:
+        writer.sync("tool", OLD)
+        statistics = Index._collection  # pyright: ignore[reportPrivateUsage]
+
+        def interrupted(self: Index, *of: Any) -> Any:
+            if self is index:
+                writer.sync("tool", NEW)
+            return statistics(self, *of)
+
+        monkeypatch.setattr(Index, "_collection", interrupted)
+        assert [hit.entry.description for hit in index.search("refund")] == ["refund", "refund order"]
+        assert ids(index, "refund") == []
+        assert ids(index, "invoice") == ["x"]
+
+
+def test_who_holds_a_damaged_index_goes_on_with_the_new_one(tmp_path: Path) -> None:
+    """A third finds the damage; what the two write then is not lost, and neither removes the healthy file."""
+    path = tmp_path / "index.db"
+    with Index(path) as one, Index(path) as other:
+        one.sync("tool", [MAIL])
+        assert ids(other, "send") == ["mail.send"]
+        with closing(connect(path)) as file:
+            file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with path.open("r+b") as damaged:
+            damaged.seek(100)
+            damaged.write(b"\xff" * 20_000)
+        with Index(path) as third:
+            third.sync("tool", [MAIL])
+            assert [problem.code for problem in third.problems] == ["SW821"]
+            one.put([INVOICE])
+            other.put([LEAVE])
+            assert [len(index.entries("tool")) for index in (one, other, third)] == [3, 3, 3]
+        assert one.problems == other.problems == []
+
+
+READER = """
+import sys
+from sopwith.find import Index
+with Index(sys.argv[1]) as index:
+    for _ in sys.stdin:
+        print(*sorted(hit.entry.id for hit in index.search("refund invoice")), flush=True)
+    print(*(problem.code for problem in index.problems))
+"""
+
+
+def test_a_process_that_only_reads_sees_each_state_whole(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    with Index(path) as index:
+        index.sync("tool", OLD)
+        command = [sys.executable, "-c", READER, str(path)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+            assert reader.stdin
+            assert reader.stdout
+
+            def seen() -> list[str]:
+                assert reader.stdin
+                assert reader.stdout
+                reader.stdin.write("\n")
+                reader.stdin.flush()
+                return reader.stdout.readline().split()
+
+            assert seen() == ["a", "b"]
+            index.sync("tool", NEW)
+            assert seen() == ["x"]
+            index.put(OLD)
+            assert seen() == ["a", "b", "x"]
+            assert reader.communicate()[0].split() == []
+
+
+def test_a_word_of_two_characters_is_found_where_it_matters_most(index: Index) -> None:
+    """What is about the word comes before what mentions it; of what has another word nothing comes."""
+    index.sync(
+        "tool",
+        [
+            Entry(
+                kind="tool",
+                id="aside",
+                name="查询",
+                description="查询员工信息、部门、岗位、入职日期、合同以及报销记录",
+            ),
+            Entry(kind="tool", id="about", name="提交", description="提交报销"),
+            Entry(kind="tool", id="both", name="报销", description="提交报销单据"),
+            Entry(kind="tool", id="other", name="预订", description="预订会议室"),
+        ],
+    )
+    assert ids(index, "报销") == ["both", "about", "aside"]
+    assert ids(index, "我要报销差旅费") == ["both", "about", "aside"]
+    assert ids(index, "会议") == ["other"]
+
+
+def test_the_length_of_a_query_is_bounded(index: Index) -> None:
+    index.sync("tool", [MAIL, INVOICE])
+    counted = [f"word{number}" for number in range(QUERY_WORDS)]
+    assert ids(index, " ".join([*counted[1:], "send"])) == ["mail.send"]
+    assert ids(index, " ".join([*counted, "send"])) == []
+    assert ids(index, " ".join(["the send"] * 100_000)) == ["mail.send"]

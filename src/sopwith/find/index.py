@@ -6,12 +6,13 @@ import sqlite3
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from threading import RLock
 from typing import TypeVar
 
 from sopwith.find.entry import KINDS, Entry, Kind
-from sopwith.find.index_file import damaged, failure, is_damaged, open_index, remove
+from sopwith.find.index_file import damaged, failure, identity, is_damaged, open_index, remove
 from sopwith.find.lexical import FIELDS, WEIGHTS, Collection, lexical_score
 from sopwith.find.words import words
 from sopwith.ir.diagnostic import Diagnostic
@@ -20,6 +21,9 @@ T = TypeVar("T")
 
 CANDIDATES = 100
 """How many entries are scored exactly, at least: the best by the BM25 of SQLite, whose constants cannot be set."""
+
+QUERY_WORDS = 256
+"""How many different words of a query count, from its beginning: more would cost time, and hardly change what fits."""
 
 _BM25 = ", ".join(map(str, WEIGHTS))
 
@@ -115,15 +119,19 @@ class Index:
         return [Entry.model_validate_json(data) for (data,) in rows]
 
     def search(self, query: str, kinds: Sequence[Kind] = KINDS, limit: int = 10) -> list[Hit]:
-        """At most `limit` entries of these kinds, best first; none where nothing fits the query."""
-        asked = tuple(dict.fromkeys(words(query)))
+        """At most `limit` entries of these kinds, best first; none where nothing fits the query.
+
+        Of a long query its first `QUERY_WORDS` different words count.
+        """
+        asked = tuple(islice(dict.fromkeys(words(query)), QUERY_WORDS))
         if not asked or limit < 1:
             return []
-        found = [
-            hit
-            for kind in dict.fromkeys(kinds)
-            for hit in self._run(lambda kind=kind: self._lexical(kind, asked, limit))
-        ]
+
+        def read() -> list[Hit]:
+            with self._transaction("DEFERRED"):  # candidates, their sizes and their texts are of one moment
+                return [hit for kind in dict.fromkeys(kinds) for hit in self._lexical(kind, asked, limit)]
+
+        found = self._run(read)
         return sorted(found, key=lambda hit: (-hit.score, hit.entry.kind, hit.entry.id))[:limit]
 
     def _lexical(self, kind: Kind, asked: tuple[str, ...], limit: int) -> list[Hit]:
@@ -208,8 +216,8 @@ class Index:
         return self._run(transaction)
 
     @contextmanager
-    def _transaction(self) -> Generator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
+    def _transaction(self, mode: str = "IMMEDIATE") -> Generator[None]:
+        self._connection.execute(f"BEGIN {mode}")
         try:
             yield
             self._connection.execute("COMMIT")
@@ -218,26 +226,36 @@ class Index:
                 self._connection.execute("ROLLBACK")
 
     def _run(self, operation: Callable[[], T]) -> T:
-        """The result of the operation; where the file turns out to be damaged, on one that was made anew."""
+        """The result of the operation; where the file turns out to be damaged, on one that was made anew.
+
+        Who else holds the file sees at its next operation that it is another one, and takes that.
+        """
         with self._lock:
             try:
+                if identity(self.path) != self._identity:
+                    self._reopen()
                 try:
                     return operation()
                 except sqlite3.DatabaseError as error:
                     if not is_damaged(error):
                         raise
-                    self._connection.close()
-                    remove(self.path)
-                    self.problems.append(damaged(self.path))
-                    self._connection = self._opened()
+                    if identity(self.path) == self._identity:
+                        remove(self.path)
+                        self.problems.append(damaged(self.path))
+                    self._reopen()
                     return operation()
             except sqlite3.Error as error:
                 raise failure(self.path, error) from error
+
+    def _reopen(self) -> None:
+        self._connection.close()
+        self._connection = self._opened()
 
     def _opened(self) -> sqlite3.Connection:
         connection, problem = open_index(self.path, self._patience)
         if problem is not None:
             self.problems.append(problem)
+        self._identity = identity(self.path)
         return connection
 
 

@@ -77,6 +77,15 @@ def is_damaged(error: sqlite3.Error) -> bool:
     return _primary(error) in _DAMAGED
 
 
+def identity(path: Path) -> tuple[int, int] | None:
+    """Which file is at `path`; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def remove(path: Path) -> None:
     """Take the index away, with what SQLite keeps beside it."""
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
