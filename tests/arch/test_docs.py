@@ -159,6 +159,7 @@ def test_the_python_of_a_page_runs(path: Path, tmp_path: Path) -> None:
         cwd=tmp_path,
         env={
             **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT / 'src'}",
             "PYTHONIOENCODING": "utf-8",
         },

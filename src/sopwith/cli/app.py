@@ -47,6 +47,7 @@ VERBS: dict[str, Text] = {
     "gc": Text("remove runs that ended long ago", "删除很久以前结束的运行"),
     "vault": Text("see how much the vault holds, and forget somebody", "查看保险库，或抹除某人的数据"),
     "watchdog": Text("raise alerts for runs that are late or left alone", "为超时或无人执行的运行发出告警"),
+    "serve": Text("let others call procedures: an MCP server", "让其他程序调用流程：MCP 服务器"),
     "budget": Text("show what principals may use and have used", "显示各主体的预算与用量"),
     "model": Text("get and list models that run on this machine", "获取和列出本机模型"),
     "schema": Text("print the JSON Schema of procedures or events", "输出流程或事件的 JSON Schema"),

@@ -97,7 +97,7 @@ def read_policy(path: Path) -> tuple[Policy, PolicyFile]:
 @dataclass(slots=True)
 class Connection:
     """An engine for one procedure. `machine` is that procedure, compiled, and `family` those that it may call, or that
-    have called it; `model` is None where none is needed."""
+    have called it, or those that are served beside it; `model` is None where none is needed."""
 
     engine: Engine
     machine: Machine
@@ -138,6 +138,57 @@ async def open_for(
     except BaseException:
         await catalogue.close()
         raise
+
+
+async def open_all(
+    project: Project, guards: Guards, documents: Sequence[Document]
+) -> tuple[Connection, list[ProcedureError]]:
+    """What new runs of any of these procedures need, and the errors of those that do not pass their checks, which are
+    left out. Raises the first of these where no procedure is left, and `UserError` where two files have one id."""
+    catalogue = Catalogue(sources_of(project))
+    try:
+        specs = await catalogue.specs()
+        _allowed(project, specs)
+        sound: dict[str, Document] = {}
+        refused: list[ProcedureError] = []
+        for document in documents:
+            files = files_of(beside(project, document))
+            family = [document, *files.callees(document).values()]
+            try:
+                for each in family:
+                    refuse_broken(each, specs, files.library(each))
+            except ProcedureError as error:
+                refused.append(error)
+                continue
+            for each in family:
+                _hold_to_one(sound.setdefault(each.procedure.id, each), each)
+        if not sound:
+            raise refused[0]
+        machines = [compile_procedure(each.procedure, specs) for each in sound.values()]
+        first, *others = machines
+        given = first.procedure.inputs
+        connection = await _connect(project, guards, list(sound.values()), first, others, catalogue, given)
+    except BaseException:
+        await catalogue.close()
+        raise
+    return connection, refused
+
+
+def beside(project: Project, document: Document) -> Project:
+    """The project, with the file of this procedure as its own."""
+    return replace(project, procedure=Path(document.file).resolve())
+
+
+def _hold_to_one(first: Document, other: Document) -> None:
+    if first.procedure.digest() != other.procedure.digest():
+        name = other.procedure.id
+        raise UserError(
+            Text(
+                f"two files are the procedure '{name}': {first.file}, {other.file}",
+                f"有两个文件是流程“{name}”：{first.file}、{other.file}",
+            ),
+            Text("give each an id of its own", "请为每个流程取不同的 id"),
+        )
 
 
 async def open_again(

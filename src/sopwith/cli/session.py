@@ -18,7 +18,7 @@ from sopwith.cli.exit_code import ExitCode, of_status
 from sopwith.cli.money import dollars
 from sopwith.cli.progress import Progress
 from sopwith.cli.terminal import Terminal
-from sopwith.cli.waits import chain, deepest, highest, how_to_go_on, waits_json
+from sopwith.cli.waits import chain, how_to_go_on, waits_json
 from sopwith.errors import SopwithError, Text, UserError
 from sopwith.ir.event import CallJudged, Event, HumanAnswered, HumanAsked, Outcome, event_json
 from sopwith.ir.value import Json
@@ -26,7 +26,7 @@ from sopwith.lang.machine import Machine
 from sopwith.models.local import LocalModel
 from sopwith.run.engine import Engine
 from sopwith.run.operator import TAKEN_FROM
-from sopwith.run.run import Run
+from sopwith.run.run import Run, deepest, highest
 from sopwith.run.state import State
 from sopwith.run.waiting import waiting_of
 

@@ -39,6 +39,7 @@ OTHER_VARIABLES = frozenset(
         "SOPWITH_AUDIT_KEY",
         "SOPWITH_BASE_URL",
         "SOPWITH_API_KEY",
+        "SOPWITH_SERVE_TOKEN",
     }
 )
 """Variables of the same prefix that are no settings."""

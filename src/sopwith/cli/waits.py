@@ -35,20 +35,6 @@ _ENDED = Text(
 _DRIVEN = Text("the run waits for runs that it has called: {}", "运行在等待其调用的运行：{}")
 
 
-def deepest(run: Run) -> Run:
-    """The run that a run waits for, and that waits for no other."""
-    while run.waits_for is not None:
-        run = run.waits_for
-    return run
-
-
-def highest(run: Run) -> Run:
-    """The first of the runs that have called a run and have gone on since."""
-    while run.called_by is not None:
-        run = run.called_by
-    return run
-
-
 def chain(run: Run) -> Iterator[Text]:
     """One line for each run that waits for another."""
     while (child := run.waits_for) is not None:

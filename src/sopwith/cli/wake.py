@@ -17,11 +17,12 @@ from sopwith.cli.resume import project_again
 from sopwith.cli.settings import load_settings
 from sopwith.cli.store import open_log
 from sopwith.cli.terminal import Terminal, terminal
-from sopwith.cli.waits import highest, waits_json
+from sopwith.cli.waits import waits_json
 from sopwith.errors import SopwithError, Text
 from sopwith.ir.spoken import spoken
 from sopwith.run.due import due
 from sopwith.run.fold import fold_all
+from sopwith.run.run import highest
 
 verb = new_verb()
 

@@ -61,7 +61,7 @@ from sopwith.run.redaction import Redaction
 from sopwith.run.run import Run
 from sopwith.run.signal import send_signal
 from sopwith.run.stopping import Stopping
-from sopwith.run.stored_run import StoredRun, open_run
+from sopwith.run.stored_run import StoredRun, no_run, open_run
 from sopwith.run.telling import telling
 from sopwith.tools.catalogue import Catalogue
 
@@ -277,6 +277,16 @@ class Engine:
         if looked.state.seq == state.seq and cursor is not None and cursor.question is not None:
             raise UserError(Text("the run waits for an answer", "该运行在等待回答"), ANSWER_HINT)
         return await self._children.up(looked)
+
+    async def look(self, run: str, *, principal: str | None = None) -> Run:
+        """A run as it is in the log: nothing is done. With a `principal`, one that acts for somebody else is not there.
+
+        Raises `UserError` for an unknown run.
+        """
+        stored = await open_run(self._log, run, self._driving.driver)
+        if principal is not None and not stored.acts_for(principal):
+            raise no_run(run)
+        return self._driving.run(stored.driver, stored.events)
 
     async def approve(self, run: str, *, by: Principal | str) -> Run:
         """Give leave for the call that a run waits to make, and go on with it; as `resume`, which says who may.

@@ -61,6 +61,20 @@ class Run:
         return context_view(self.state, self.inputs)
 
 
+def deepest(run: Run) -> Run:
+    """The run that a run waits for, and that waits for no other."""
+    while run.waits_for is not None:
+        run = run.waits_for
+    return run
+
+
+def highest(run: Run) -> Run:
+    """The first of the runs that have called a run and have gone on since."""
+    while run.called_by is not None:
+        run = run.called_by
+    return run
+
+
 def context_view(state: State, inputs: Mapping[str, Json] | None = None) -> dict[str, Json]:
     """`{task_id, state, input: {raw, parsed}, context, intermediate, output}`: a view, every name with its owner.
 

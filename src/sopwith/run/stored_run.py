@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sopwith.errors import RunBusy, Text, UserError
+from sopwith.errors import RunBusy, Text, UserError, ValueErased
 from sopwith.ir.event import Event, RunStarted
 from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.spoken import spoken
@@ -63,6 +63,13 @@ class StoredRun:
                 Text(f"the run has ended: {status}", f"该运行已结束：{spoken(status).zh}"), RUNS_HINT
             )
 
+    def acts_for(self, principal: str) -> bool:
+        """Whether the run acts for `principal`; nobody knows where their name was erased."""
+        try:
+            return self.driver.values.true(self.state.principal.id) == principal
+        except ValueErased:
+            return False
+
     def must_differ(self, answer: Json) -> bool:
         """Whether who gives the `answer` must be somebody else than those who have made the case."""
         cursor = self.state.cursor
@@ -89,8 +96,13 @@ async def read_state(log: Log, run: str) -> tuple[list[Event], State]:
     """The events of a run and the state after them. Raises `UserError` where there is no such run."""
     events = list(await log.read(run))
     if not events or not isinstance(events[0].body, RunStarted):
-        raise UserError(Text(f"there is no run '{run}'", f"没有运行“{run}”"), RUNS_HINT)
+        raise no_run(run)
     return events, fold_all(events)
+
+
+def no_run(run: str) -> UserError:
+    """The error for a run that is not there."""
+    return UserError(Text(f"there is no run '{run}'", f"没有运行“{run}”"), RUNS_HINT)
 
 
 async def pinned_book(log: Log, started: RunStarted) -> Book:
