@@ -70,6 +70,11 @@ def test_an_mcp_server_that_does_not_start(project: Command) -> None:
     project.write(".mcp.json", json.dumps({"mcpServers": servers}))
     done = project(*RUN)
     assert done.code == ExitCode.OK, "no step calls a tool of it"
+    checked = project("check", "procedure.yaml", "--json", "--lang", "zh")
+    assert checked.code == ExitCode.OK
+    assert [told["code"] for told in checked.document["diagnostics"]] == ["SW439"]
+    told = project("check", "procedure.yaml").out
+    assert "warning[SW439]" in told and "no licence" in told
     edit(project, "orders.find", "broken.find")
     assert_one_message(project(*RUN), ExitCode.INTERNAL, "broken", "no licence")
     servers = {"broken": {"command": "no-such-program-anywhere"}}

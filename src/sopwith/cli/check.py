@@ -25,7 +25,7 @@ from sopwith.cli.output_file import replace
 from sopwith.cli.project import MCP, POLICY, TOOLS, Options, Project, find_project
 from sopwith.cli.settings import FILE
 from sopwith.cli.terminal import Terminal, diagnostics_of, terminal
-from sopwith.cli.toolbox import open_tools
+from sopwith.cli.toolbox import open_tools, tools_named
 from sopwith.cli.watch import rounds
 from sopwith.errors import ProcedureError, Text, UserError
 from sopwith.guard.policy_check import check_policy
@@ -146,8 +146,11 @@ class _Checking:
             self.shown.say(self.shown.text(_NO_TOOLS).format(file))
             return [*self._procedure(project, file, None), *self._policy(project, None)]
         async with open_tools(project) as catalogue:
-            specs = await catalogue.specs()
-            return [*self._procedure(project, file, specs), *self._policy(project, specs)]
+            specs = await catalogue.specs(needed=_tools_of(file))
+            found = self._procedure(project, file, specs)
+            if catalogue.failed:  # a rule about their tools is not a dead one
+                return [*found, *catalogue.not_started(), *self._policy(project, None)]
+            return [*found, *self._policy(project, specs)]
 
     def fixed(self) -> dict[str, object]:
         """What was fixed, for `--json`."""
@@ -202,6 +205,14 @@ class _Checking:
         self._policies.add(project.policy)
         policy, file = read_policy(project.policy)
         return check_policy(policy, file, specs)
+
+
+def _tools_of(file: Path) -> set[str]:
+    """The tools that a procedure names; none where it cannot be read, which its check tells."""
+    try:
+        return tools_named([read(file)])
+    except ProcedureError:
+        return set()
 
 
 def _watch(shown: Terminal, files: list[Path], options: Options) -> int:

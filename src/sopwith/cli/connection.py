@@ -147,7 +147,7 @@ async def open_all(
     left out. Raises the first of these where no procedure is left, and `UserError` where two files have one id."""
     catalogue = Catalogue(sources_of(project))
     try:
-        specs = await catalogue.specs()
+        specs = await catalogue.specs(needed=tools_named(documents))
         _allowed(project, specs)
         sound: dict[str, Document] = {}
         refused: list[ProcedureError] = []

@@ -11,7 +11,7 @@ from sopwith.cli.project import Options, find_project
 from sopwith.cli.settings import load_settings
 from sopwith.cli.store import find_run, open_to_read
 from sopwith.cli.terminal import Terminal
-from sopwith.cli.toolbox import open_tools
+from sopwith.cli.toolbox import open_tools, tools_named
 from sopwith.errors import LogDamaged, SopwithError, Text, UserError
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.tool import Effect
@@ -53,15 +53,16 @@ async def open_version(shown: Terminal, name: str, options: Options) -> Version:
         return await _of_run(name.removeprefix(RUN) or None, options)
     file = Path(name)
     project = find_project(file, options)
-    procedure = read(file).procedure
+    document = read(file)
     effects: dict[str, Effect] = {}
     if project.connects:
         try:
             async with open_tools(project) as catalogue:
-                effects = {spec.name: spec.effect for spec in (await catalogue.specs()).values()}
+                specs = await catalogue.specs(needed=tools_named([document]))
+                effects = {name: spec.effect for name, spec in specs.items()}
         except SopwithError as error:
             shown.say(shown.text(_NO_TOOLS).format(name, shown.text(error.message)))
-    return Version(name, procedure, effects)
+    return Version(name, document.procedure, effects)
 
 
 async def _of_run(wanted: str | None, options: Options) -> Version:

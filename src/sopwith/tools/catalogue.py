@@ -75,8 +75,11 @@ class Catalogue:
     def diagnostics(self) -> list[Diagnostic]:
         """The same with codes: what the sources have left out, and tools with a schema that is too large or endless."""
         told = [one for source in self.sources for one in _told(source)]
-        down = [_down(name, error) for name, error in self._failed.items()]
-        return [*told, *self._left_out, *down]
+        return [*told, *self._left_out, *self.not_started()]
+
+    def not_started(self) -> list[Diagnostic]:
+        """Why sources did not start."""
+        return [_down(name, error) for name, error in self._failed.items()]
 
     def prepare(self, name: str, arguments: dict[str, Json]) -> dict[str, Json] | ErrorData:
         """The arguments exactly as the tool will get them; see `ToolSource.prepare`. Call it after `specs`."""
