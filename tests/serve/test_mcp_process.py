@@ -15,7 +15,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from tests.cli.command import PROGRAM, Command, make
-from tests.serve.office import Person, acts, lay_out, text_of
+from tests.serve.office import BROKEN, Person, acts, lay_out, text_of
 
 from sopwith.cli.store import open_log
 
@@ -167,6 +167,25 @@ async def test_over_http_only_who_has_the_token_may_call(office: Command) -> Non
             async with Client(streamable_http_client(address, http_client=http)) as connected:
                 found = await connected.call_tool("look", {"who": "ann"})
                 assert found.structured_content["output"] == {"room": "R 101"}
+
+
+async def test_what_is_pinned_in_the_library_is_served(office: Command) -> None:
+    assert (await asyncio.to_thread(office.process, "library", "add", "look.yaml", "--pin")).code == 0
+    (office.folder / "look.yaml").write_text("schema: sopwith/procedure/9\n")
+    with over_http(office, "library:") as address:
+        async with Client(address) as connected:
+            tools = [tool.name for tool in (await connected.list_tools()).tools]
+            assert tools == ["look", "continue_run", "cancel_run"]
+            found = await connected.call_tool("look", {"who": "ann"})
+            assert found.structured_content["output"] == {"room": "R 101"}
+
+
+async def test_what_does_not_pass_its_checks_is_left_out(office: Command) -> None:
+    office.write("broken.yaml", BROKEN)
+    with over_http(office, "broken.yaml", "look.yaml") as address:
+        async with Client(address) as connected:
+            tools = [tool.name for tool in (await connected.list_tools()).tools]
+            assert tools == ["look", "continue_run", "cancel_run"]
 
 
 def test_a_place_that_others_can_reach_wants_a_token(office: Command) -> None:

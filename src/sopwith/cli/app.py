@@ -47,6 +47,9 @@ VERBS: dict[str, Text] = {
     "gc": Text("remove runs that ended long ago", "删除很久以前结束的运行"),
     "vault": Text("see how much the vault holds, and forget somebody", "查看保险库，或抹除某人的数据"),
     "watchdog": Text("raise alerts for runs that are late or left alone", "为超时或无人执行的运行发出告警"),
+    "library": Text(
+        "share procedures: versions, and the one of each that runs", "共享流程：各个版本，以及运行哪一个"
+    ),
     "serve": Text("let others call procedures: an MCP server", "让其他程序调用流程：MCP 服务器"),
     "budget": Text("show what principals may use and have used", "显示各主体的预算与用量"),
     "model": Text("get and list models that run on this machine", "获取和列出本机模型"),

@@ -19,9 +19,9 @@ from sopwith.cli.connection import read_policy
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.fmt import difference
 from sopwith.cli.folder import find_procedures
-from sopwith.cli.library import files_of
 from sopwith.cli.options import AsJson, Lang, Mcp, PolicyFile, Tools, new_verb
 from sopwith.cli.output_file import replace
+from sopwith.cli.procedure_files import files_of
 from sopwith.cli.project import MCP, POLICY, TOOLS, Options, Project, find_project
 from sopwith.cli.settings import FILE
 from sopwith.cli.terminal import Terminal, diagnostics_of, terminal

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from sopwith.cli.library import files_of
+from sopwith.cli.procedure_files import files_of
 from sopwith.cli.project import LOCAL, Project
 from sopwith.cli.script import model_of
 from sopwith.cli.settings import Settings
@@ -23,7 +23,7 @@ from sopwith.guard.price import Prices
 from sopwith.guard.redact_rules import RedactRules
 from sopwith.guard.screen import Screen
 from sopwith.guard.vault import SqliteVault
-from sopwith.ir.diagnostic import Severity
+from sopwith.ir.diagnostic import Diagnostic, Severity
 from sopwith.ir.event import Event
 from sopwith.ir.procedure import Grip, Procedure
 from sopwith.ir.tool import ToolSpec
@@ -140,14 +140,24 @@ async def open_for(
         raise
 
 
-async def open_all(
-    project: Project, guards: Guards, documents: Sequence[Document]
-) -> tuple[Connection, list[ProcedureError]]:
-    """What new runs of any of these procedures need, and the errors of those that do not pass their checks, which are
-    left out. Raises the first of these where no procedure is left, and `UserError` where two files have one id."""
+@dataclass(frozen=True, slots=True)
+class Together:
+    """An engine for many procedures, the errors of those that do not pass their checks, and what is wrong with tools:
+    both are left out."""
+
+    connection: Connection
+    refused: Sequence[ProcedureError]
+    problems: Sequence[Diagnostic]
+
+
+async def open_all(project: Project, guards: Guards, documents: Sequence[Document]) -> Together:
+    """What new runs of any of these procedures need.
+
+    Raises `ProcedureError` where no procedure passes its checks, `UserError` where two files have one id.
+    """
     catalogue = Catalogue(sources_of(project))
     try:
-        specs = await catalogue.specs(needed=tools_named(documents))
+        specs = await catalogue.specs(needed=())
         _allowed(project, specs)
         sound: dict[str, Document] = {}
         refused: list[ProcedureError] = []
@@ -171,7 +181,7 @@ async def open_all(
     except BaseException:
         await catalogue.close()
         raise
-    return connection, refused
+    return Together(connection, refused, catalogue.diagnostics())
 
 
 def beside(project: Project, document: Document) -> Project:

@@ -10,10 +10,11 @@ from typing import Annotated
 import typer
 
 from sopwith.cli.exit_code import ExitCode
-from sopwith.cli.library import files_of
+from sopwith.cli.named_procedure import open_named
 from sopwith.cli.options import AsJson, Lang, new_verb
 from sopwith.cli.output_file import replace
-from sopwith.cli.project import Options, find_project
+from sopwith.cli.procedure_files import files_of
+from sopwith.cli.project import Project
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.errors import Text, UserError
 from sopwith.ir.os_reason import os_reason
@@ -63,10 +64,13 @@ def convert(
     把流程改写成另一种形式：YAML、Routine 文本、流程图或技能。
     """
     shown = terminal(context)
-    document = read(sys.stdin.read(), "<stdin>") if str(file) == STDIN else read(file)
+    if str(file) == STDIN:
+        project, document = None, read(sys.stdin.read(), "<stdin>")
+    else:
+        project, document = open_named(file)
     procedure = document.procedure
     language = lang or language_of(procedure)
-    called = {} if str(file) == STDIN else _called(file, document)
+    called = {} if project is None else _called(project, document)
     files = _files(procedure, to, language, out, called)
     missing = () if to is Form.SKILL else left_out(procedure, to, files[""])
     if to is Form.YAML and out is not None and procedure_file(file).name == SKILL:
@@ -89,11 +93,11 @@ def convert(
     return ExitCode.OK
 
 
-def _called(file: Path, document: Document) -> dict[str, Procedure]:
+def _called(project: Project, document: Document) -> dict[str, Procedure]:
     """The procedures that a procedure calls, and those that these call, by id, as far as there are files of them."""
     if not document.procedure.callees():
         return {}
-    found = files_of(find_project(file, Options())).callees(document)
+    found = files_of(project).callees(document)
     return {name: each.procedure for name, each in found.items()}
 
 

@@ -39,12 +39,13 @@ class Options:
     principal: str | None = None
     roles: Sequence[str] | None = None
     budget: Budget = field(default_factory=Budget)
+    library: Path | None = None
 
     def given(self) -> dict[str, Any]:
         """The same, by the names of the settings."""
         named = {
             name: getattr(self, name)
-            for name in ("data", "tools", "mcp", "policy", "prices", "principal", "roles")
+            for name in ("data", "tools", "mcp", "policy", "prices", "principal", "roles", "library")
         }
         return (
             named

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from sopwith.cli.connection import Connection, guards_of, open_for
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.inputs import read_inputs, ways_to_give
+from sopwith.cli.named_procedure import open_named
 from sopwith.cli.options import (
     Allowed,
     Answers,
@@ -48,7 +49,7 @@ from sopwith.cli.options import (
     Tools,
     new_verb,
 )  # fmt: skip
-from sopwith.cli.project import Options, Project, find_project, remember
+from sopwith.cli.project import Options, Project, remember
 from sopwith.cli.session import Session
 from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import terminal
@@ -61,7 +62,6 @@ from sopwith.ir.value import Json
 from sopwith.lang.document import Document
 from sopwith.lang.document import Path as Place
 from sopwith.lang.kinds import spell
-from sopwith.lang.read import read
 from sopwith.lang.request import reader_of_request
 from sopwith.lang.text_file import read_text_file
 from sopwith.run.run import Run
@@ -116,8 +116,7 @@ def run(
         seconds=budget_seconds,
     )
     options = Options(model, data, tools or None, mcp, policy, prices, principal, role or None, budget)
-    project = find_project(procedure, options, allow or ())
-    document = read(project.procedure, str(procedure))
+    project, document = open_named(procedure, options, allow or ())
     passed = read_inputs(document.procedure, inputs or (), inputs_file)
     asked = Asked(
         request=_request(

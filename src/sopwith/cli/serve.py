@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from importlib.util import find_spec
@@ -18,6 +18,7 @@ import sopwith
 from sopwith.cli.connection import Connection, beside, guards_of, open_all
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.folder import find_procedures
+from sopwith.cli.named_procedure import LIBRARY, in_library, library_of
 from sopwith.cli.options import (
     Allowed,
     Data,
@@ -38,6 +39,7 @@ from sopwith.errors import ProcedureError, Text, UserError
 from sopwith.ir.event import Principal
 from sopwith.lang.document import Document
 from sopwith.lang.read import read
+from sopwith.library.library import Reference
 from sopwith.serve.caller import LOOPBACK, TOKEN
 from sopwith.serve.procedure_tool import ProcedureTool, procedure_tool
 from sopwith.serve.run_result import CANCEL, CONTINUE
@@ -71,7 +73,9 @@ def mcp_(
     context: typer.Context,
     places: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PLACES…]", help="Procedures, or folders of them (.). 流程文件或目录"),
+        typer.Argument(
+            metavar="[PLACES…]", help="Procedures, folders, library:ID, library: (.). 流程文件或目录"
+        ),
     ] = None,
     http: Annotated[
         str | None,
@@ -103,9 +107,9 @@ def mcp_(
         )
     given = places or [Path()]
     options = Options(model, data, tools or None, mcp, policy, prices, principal, role or None)
-    folder = given[0] if given[0].is_dir() else given[0].parent
+    folder = given[0] if given[0].is_dir() else given[0].parent  # that of `library:ID` is the current one
     project = replace(folder_project(folder, options), allow=tuple(allow or ()))
-    documents = _documents(shown, given)
+    documents = _documents(shown, _files(project, given))
     if not documents:
         raise UserError(_NONE, _CHECK)
     address = None if http is None else _address(http)
@@ -114,10 +118,24 @@ def mcp_(
     return ExitCode.OK
 
 
-def _documents(shown: Terminal, places: list[Path]) -> list[Document]:
-    """The procedures in the places. What cannot be read, or has the name of a tool of the server, is left out."""
+def _files(project: Project, places: Sequence[Path]) -> list[Path]:
+    """The files of procedures in the places; `library:` stands for all that are pinned in the library."""
+    found: list[Path] = []
+    for place in places:
+        if not str(place).startswith(LIBRARY):
+            found += find_procedures([place]).procedures
+            continue
+        library = library_of(project.settings)
+        reference = in_library(place) if str(place) != LIBRARY else None
+        wanted = [Reference(name) for name in library.pinned_ids()] if reference is None else [reference]
+        found += (Path(library.read(each).file) for each in wanted)
+    return list(dict.fromkeys(found))
+
+
+def _documents(shown: Terminal, files: Sequence[Path]) -> list[Document]:
+    """The procedures in these files. What cannot be read, or has the name of a tool of the server, is left out."""
     found: list[Document] = []
-    for file in find_procedures(places).procedures:
+    for file in files:
         try:
             document = read(file)
         except ProcedureError as error:
@@ -156,9 +174,12 @@ async def _serve(
 
     guards = guards_of(project)
     shown.secrets = guards.redact.secret_rules()
-    connection, refused = await open_all(project, guards, documents)
+    opened = await open_all(project, guards, documents)
+    connection = opened.connection
     try:
-        for error in refused:
+        for problem in opened.problems:
+            shown.say(problem.render(shown.language))
+        for error in opened.refused:
             shown.failed(error)
         tools = await _tools(connection, documents, shown.language)
         settings = project.settings

@@ -103,6 +103,11 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "procedures": Setting(
             "paths", Text("files and folders of procedures that may be called", "可被调用的流程文件与目录")
         ),
+        "library": Setting("path", Text("the folder of the procedure library", "流程库所在目录")),
+        "library_keys": Setting(
+            "paths",
+            Text("public keys, one of which has to sign what runs of it", "流程库固定记录须由其一签名的公钥"),
+        ),
         "mcp": Setting("path", Text("a file with MCP servers", "MCP 服务器配置文件")),
         "policy": Setting("path", Text("the file with the policy", "策略文件")),
         "heads": Setting("place", Text("a file or URL for signed chain heads", "写入签名链头的文件或 URL")),
@@ -149,6 +154,8 @@ class Settings:
     tools: tuple[Path | str, ...] | None
     openapi: Mapping[str, Mapping[str, Any]]
     procedures: tuple[Path, ...]
+    library: Path
+    library_keys: tuple[Path, ...]
     mcp: Path | None
     policy: Path | None
     heads: Path | str | None
@@ -186,6 +193,8 @@ def load_settings(
         tools=values.get("tools"),
         openapi=MappingProxyType(values.get("openapi", {})),
         procedures=values.get("procedures", ()),
+        library=values.get("library", Path("library")),
+        library_keys=values.get("library_keys", ()),
         mcp=values.get("mcp"),
         policy=values.get("policy"),
         heads=values.get("heads"),

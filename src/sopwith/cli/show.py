@@ -14,10 +14,11 @@ from sopwith.cli.columns import cut, table
 from sopwith.cli.connection import refuse_broken
 from sopwith.cli.draw import draw
 from sopwith.cli.exit_code import ExitCode
+from sopwith.cli.named_procedure import open_named
 from sopwith.cli.options import AsJson, Data, HeldGrip, Lang, Mcp, ModelSpec, Tools, new_verb
 from sopwith.cli.pairs import read_pairs
 from sopwith.cli.prefix import show_prefix
-from sopwith.cli.project import Options, find_project
+from sopwith.cli.project import Options
 from sopwith.cli.prompt import INPUTS, as_json, as_text_blocks, prompts, shapes_of
 from sopwith.cli.terminal import Terminal, terminal
 from sopwith.cli.toolbox import open_tools, tools_named
@@ -28,7 +29,6 @@ from sopwith.ir.value import Json
 from sopwith.lang import mermaid as flowchart
 from sopwith.lang.compile import compile_procedure
 from sopwith.lang.numbering import numbers
-from sopwith.lang.read import read
 from sopwith.lang.routine_text import write_routine
 from sopwith.lang.yaml import write_yaml
 from sopwith.run.book import Book, language_of
@@ -124,7 +124,7 @@ def show(
         return ExitCode.OK
     if file is None:
         raise _nothing_to_show()
-    procedure = read(file).procedure
+    procedure = open_named(file, options)[1].procedure
     if prompt is not None:
         values = read_pairs(given or ())
         if request is not None:
@@ -227,9 +227,8 @@ def _prompt_files(shown: Terminal) -> int:
 async def _prompt(
     shown: Terminal, file: Path, options: Options, step: str, given: dict[str, Json], grip: Grip | None
 ) -> int:
-    project = find_project(file, options)
+    project, document = open_named(file, options)
     async with open_tools(project) as catalogue:
-        document = read(file)
         specs = await catalogue.specs(needed=tools_named([document]))
         refuse_broken(document, specs)
         machine = compile_procedure(document.procedure, specs, grip)

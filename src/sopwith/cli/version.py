@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sopwith.cli.connection import pinned
-from sopwith.cli.project import Options, find_project
+from sopwith.cli.named_procedure import open_named
+from sopwith.cli.project import Options
 from sopwith.cli.settings import load_settings
 from sopwith.cli.store import find_run, open_to_read
 from sopwith.cli.terminal import Terminal
@@ -15,7 +16,6 @@ from sopwith.cli.toolbox import open_tools, tools_named
 from sopwith.errors import LogDamaged, SopwithError, Text, UserError
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.tool import Effect
-from sopwith.lang.read import read
 from sopwith.log.sqlite_file import RESTORE
 from sopwith.run.fold import fold_all
 from sopwith.run.state import Visited
@@ -45,15 +45,13 @@ class Version:
 
 
 async def open_version(shown: Terminal, name: str, options: Options) -> Version:
-    """The procedure that `name` names: a file, or `run:` and the id of a run or its beginning.
+    """The procedure that `name` names: a file, `library:` and an id, or `run:` and the id of a run or its beginning.
 
     Tools that cannot be opened are said to be missing, and no error: nothing is run.
     """
     if name.startswith(RUN):
         return await _of_run(name.removeprefix(RUN) or None, options)
-    file = Path(name)
-    project = find_project(file, options)
-    document = read(file)
+    project, document = open_named(name, options)
     effects: dict[str, Effect] = {}
     if project.connects:
         try:
