@@ -35,7 +35,7 @@ from sopwith.lang.check import check
 from sopwith.lang.check.library import library_problems
 from sopwith.lang.document import Document
 from sopwith.lang.fix import Check, fix
-from sopwith.lang.read import read
+from sopwith.lang.partly import read_file_partly
 from sopwith.lang.text_file import read_text_file
 from sopwith.lang.yaml import read_yaml
 
@@ -174,11 +174,12 @@ class _Checking:
         elif self.fixes:
             return self._fix(file, checked)
         try:
-            document = read(file)
-            self.documents.append(document)
-            return checked(document)
+            document = read_file_partly(file)
         except ProcedureError as error:
             return diagnostics_of(error)
+        if not document.lost:
+            self.documents.append(document)
+        return checked(document)
 
     def _fix(self, file: Path, checked: Check) -> list[Diagnostic]:
         before = read_text_file(file, keep_line_ends=True)
@@ -210,7 +211,7 @@ class _Checking:
 def _tools_of(file: Path) -> set[str]:
     """The tools that a procedure names; none where it cannot be read, which its check tells."""
     try:
-        return tools_named([read(file)])
+        return tools_named([read_file_partly(file)])
     except ProcedureError:
         return set()
 

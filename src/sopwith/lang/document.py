@@ -21,7 +21,8 @@ class Document:
     """What a reader returns.
 
     `places` knows, for each path, where a scalar value begins or, for a list or mapping, where its key
-    stands. `notes` are warnings: what was read with a doubt, and what could not be read and is left out.
+    stands. `notes` are warnings: what was read with a doubt, and what could not be read and is left out; errors among
+    them, and `lost` parts of which nothing is known, has only what `read_partly` returns.
     """
 
     procedure: Procedure
@@ -30,6 +31,7 @@ class Document:
     text: str
     notes: tuple[Diagnostic, ...] = ()
     form: Form = "yaml"
+    lost: frozenset[Path] = frozenset()
 
     def place(self, *path: str | int) -> Place:
         """The place of a part, or of its nearest parent that has one."""

@@ -154,6 +154,7 @@ def named(kind: Kind) -> Kind:
                     *(e.text for other in found if other != key for e in as_identifier((), other)),
                 ]
                 fix = () if fix and fix[0].text in taken else fix
+                reading.tree.lost.add(where)
                 reading.problems.add("SW111", reading.key(where), *not_identifier(key), fix=fix)
                 continue
             one = kind(reading, where, item)

@@ -22,6 +22,7 @@ from sopwith.lang.comments import Comments, read_comments
 from sopwith.lang.document import Document, Path
 from sopwith.lang.edit import edit_words, edited
 from sopwith.lang.layout import lay_out
+from sopwith.lang.partly import read_partly
 from sopwith.lang.problem import Problems
 from sopwith.lang.tree import read_tree
 from sopwith.lang.yaml import format_yaml, read_yaml
@@ -75,6 +76,8 @@ def fix(text: str, file: str = "<text>", checked: Check = check) -> Fixed:
                 break
             if len(group) == 1:
                 refused.add((group[0].code, group[0].fix))
+    if _unread(found):
+        found = _partly(text, file, checked)
     return Fixed(text, tuple(applied), tuple(found), tuple(changes), rewritten)
 
 
@@ -88,6 +91,14 @@ def _said(text: str, file: str, diagnostic: Diagnostic) -> Text:
 def _problems(text: str, file: str, checked: Check) -> list[Diagnostic]:
     try:
         return checked(read_yaml(text, file))
+    except ProcedureError as error:
+        return list(cast("Sequence[Diagnostic]", error.diagnostics))
+
+
+def _partly(text: str, file: str, checked: Check) -> list[Diagnostic]:
+    """What is wrong with a text that cannot be read, as far as it is certain."""
+    try:
+        return checked(read_partly(text, file))
     except ProcedureError as error:
         return list(cast("Sequence[Diagnostic]", error.diagnostics))
 

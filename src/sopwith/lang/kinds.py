@@ -59,9 +59,16 @@ class Reading:
     problems: Problems
 
     def problem(
-        self, code: str, path: Path, message: Text, hint: Text = NO_HINT, fix: tuple[Edit, ...] = ()
+        self,
+        code: str,
+        path: Path,
+        message: Text,
+        hint: Text = NO_HINT,
+        fix: tuple[Edit, ...] = (),
+        lost: Collection[Path] | None = None,
     ) -> Any:
-        """Note a problem at the place of `path`; returns `SKIP`."""
+        """Note a problem at the place of `path`; returns `SKIP`. `lost` is what is not known for it, else `path`."""
+        self.tree.lost.update((path,) if lost is None else lost)
         step = path[1] if len(path) > 1 and path[0] == "steps" else None
         place = self.key(path) if code == "SW110" else nearest(self.tree.places, path, self.problems.file)
         self.problems.add(code, place, message, hint, cast("str | None", step), fix)
@@ -320,6 +327,7 @@ def fields(
                 Text(f"{where.en} has no '{key}'", f"{where.zh} 缺少“{key}”"),
                 _to_add(key, cast("dict[str, Json]", value)),
                 (Edit(path=("schema",), text=SCHEMA),) if (*path, key) == ("schema",) else (),
+                lost=[(*path, key)],
             )
     return result
 
@@ -368,7 +376,8 @@ def unknown_field(
     only = sole(key.lower(), [name for name, one in table.items() if not isinstance(one, Refused)])
     certain = only is not None and only == meant and only not in beside and only != "tools"
     fix = (Edit(path=path, action="rename", text=only),) if certain and only is not None else ()
-    reading.problem("SW110", path, message, hint, fix)
+    open_ = [meant] if meant is not None else [name for name in table if name not in beside]
+    reading.problem("SW110", path, message, hint, fix, lost=[(*path[:-1], name) for name in open_])
 
 
 def suggestion(word: str, known: tuple[str, ...]) -> Text | None:

@@ -54,7 +54,7 @@ class Tree:
 
     `places` and `keys` tell where each value and each key stands, `rows` the same in the order of the text;
     `scalars` and `brackets` are the spans of scalars and of outermost flow collections. `complete` is False
-    where reading broke off.
+    where reading broke off. `lost` are the parts that could not be read, of which therefore nothing is known.
     """
 
     value: Json = None
@@ -64,6 +64,7 @@ class Tree:
     scalars: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     brackets: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     complete: bool = True
+    lost: set[Path] = field(default_factory=set[Path])
 
 
 def read_tree(text: str, problems: Problems) -> Tree:
@@ -184,8 +185,10 @@ class _Builder:
         place = self._place(event)
         self._refuse_properties(event)
         if key == "<<" and event.implicit[0]:
+            self.tree.lost.add(holder.path)
             self._refuse_alias(event, "<<")
         elif event.implicit[0] and not isinstance(resolve_plain(key), str):
+            self.tree.lost.add(holder.path)
             self._problems.add(
                 "SW106",
                 place,
@@ -193,6 +196,7 @@ class _Builder:
                 Text(_QUOTE.en.format(key), _QUOTE.zh.format(key)),
             )
         elif key in mapping:
+            self.tree.lost.add((*holder.path, key))
             first = self.tree.keys[(*holder.path, key)]
             self._problems.add(
                 "SW105",
@@ -221,6 +225,7 @@ class _Builder:
         self._refuse_properties(event)
         holder = self._open[-1] if self._open else None
         if holder is not None and isinstance(holder.value, dict) and holder.at_key:
+            self.tree.lost.add(holder.path)
             self._problems.add(
                 "SW106",
                 self._place(event),
@@ -236,7 +241,13 @@ class _Builder:
     def _leave_out(self) -> None:
         """Forget the key or value that was refused, and what belongs to it."""
         holder = self._open[-1] if self._open else None
-        if holder is None or isinstance(holder.value, list):
+        if holder is None:
+            return
+        if isinstance(holder.value, list) or holder.at_key:
+            self.tree.lost.add(holder.path)
+        else:
+            self.tree.lost.add((*holder.path, holder.key or ""))
+        if isinstance(holder.value, list):
             return
         if not holder.at_key and holder.key_kept:
             holder.value.pop(holder.key or "", None)

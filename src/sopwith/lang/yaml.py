@@ -23,12 +23,17 @@ from sopwith.lang.tree import Tree, read_tree
 
 def read_yaml(text: str, file: str = "<text>") -> Document:
     """The procedure in `text`. Raises `ProcedureError` with a diagnostic for every problem found."""
+    reading, data = read_data(text, file)
+    reading.problems.refuse()
+    return Document(_validate(reading, data), reading.tree.places, file, text)
+
+
+def read_data(text: str, file: str) -> tuple[Reading, dict[str, Json]]:
+    """The fields of the procedure in `text`, as far as they can be read, and the reading with its problems."""
     problems = Problems(file)
     tree = read_tree(text.removeprefix("\ufeff"), problems)
     reading = Reading(tree, problems)
-    data = _procedure(reading) if tree.complete else {}
-    problems.refuse()
-    return Document(_validate(reading, data), tree.places, file, text)
+    return reading, _procedure(reading) if tree.complete else {}
 
 
 def write_yaml(procedure: Procedure) -> str:

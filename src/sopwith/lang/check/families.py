@@ -28,6 +28,7 @@ from sopwith.lang.check import (
     unused,
     waits,
 )
+from sopwith.lang.check.certain import Certain
 from sopwith.lang.check.remedies import in_form
 from sopwith.lang.check.subject import Subject
 from sopwith.lang.document import Document
@@ -63,7 +64,8 @@ def check(
     library: Mapping[str, Procedure] | None = None,
     now: int | None = None,
 ) -> list[Diagnostic]:
-    """Every problem of a procedure, in file order, with what its reader noted.
+    """Every problem of a procedure, in file order, with what its reader noted. Of one that was read partly, what holds
+    whatever the other part says.
 
     `tools` are those that are connected, by name (`source.tool`); None where they are not known: then what a
     tool takes and gives is not judged. `library` are the procedures that may be called, by id; None where they
@@ -71,7 +73,9 @@ def check(
     and the same answer every time.
     """
     subject = Subject(document, tools, library, now)
-    found = dict.fromkeys(diagnostic for family in FAMILIES for diagnostic in family(subject))
+    certain = Certain(document)
+    every = (diagnostic for family in FAMILIES for diagnostic in family(subject))
+    found = dict.fromkeys(diagnostic for diagnostic in every if certain.holds(diagnostic))
     if not any(diagnostic.severity is Severity.ERROR for diagnostic in chain(document.notes, found)):
         found |= dict.fromkeys(diagnostic for family in ADVICE for diagnostic in family(subject))
     told = found if document.form == "yaml" else in_form(found, document.form)
