@@ -71,6 +71,7 @@ SELDOM = {
     "sopwith.lang.skill",
     "sopwith.lang.word",
     "sopwith.models.connect",
+    "sopwith.run.entries",
     "sopwith.tools.function",
 }
 

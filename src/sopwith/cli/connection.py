@@ -248,6 +248,7 @@ async def _connect(
         alerts=alerts_of(project.settings),
         heads=heads,
         value_quota=project.settings.value_quota,
+        tools_shown=project.settings.tools_shown,
         models=named,
         profiles=project.settings.profiles,
     )

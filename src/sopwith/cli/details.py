@@ -52,6 +52,7 @@ from sopwith.ir.event import (
     ValueStored,
     event_json,
 )
+from sopwith.ir.finding import EntryDescribed, SearchMade
 from sopwith.ir.input_request import CallContinued, CallPaused
 from sopwith.ir.message import MessageReceived, MessageSent
 from sopwith.ir.pause import SignalSent, WaitBegan, WaitEnded
@@ -94,6 +95,8 @@ _WORDS: Mapping[str, Text] = {
     "advice": Text("advice", "指导"),
     "noted": Text("noted", "记录"),
     "read": Text("read", "查看"),
+    "search": Text("searched", "查找"),
+    "describe": Text("described", "说明"),
 }
 _ITEMS = Text("{} items", "{} 项")
 _FAILED = Text("{} failed", "{} 项失败")
@@ -330,6 +333,15 @@ def _read(body: ValueRead, language: str) -> _Said:
     return "read", sliced(body)
 
 
+def _searched(body: SearchMade, language: str) -> _Said:
+    asked = " · ".join((*body.tools, *body.procedures)) or body.context
+    return "search", f"{cut(asked, 60)} → {', '.join(one.name for one in body.found)}".rstrip()
+
+
+def _described(body: EntryDescribed, language: str) -> _Said:
+    return "describe", body.name
+
+
 def _silent(body: Body, language: str) -> _Said:
     """What the line of a step, or the head of a trace, says already."""
 
@@ -382,5 +394,7 @@ SAYS: Mapping[type[Body], Callable[[Any, str], _Said]] = {
     DeviationNoted: _deviated,
     RegionLeft: _silent,
     ValueRead: _read,
+    SearchMade: _searched,
+    EntryDescribed: _described,
 }
 """The line of a trace for each kind of event: a word of `_WORDS`, and what follows it."""

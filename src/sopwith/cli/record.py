@@ -52,6 +52,7 @@ from sopwith.ir.event import (
     TimeoutPassed,
     ValueStored,
 )
+from sopwith.ir.finding import EntryDescribed, SearchMade
 from sopwith.ir.input_request import CallContinued, CallPaused
 from sopwith.ir.message import MessageReceived, MessageSent
 from sopwith.ir.pause import SignalSent, WaitBegan, WaitEnded
@@ -69,6 +70,7 @@ VALUE_CELLS = 40
 
 _INPUTS = Text("inputs", "提取输入")
 _READ = Text("read {}", "查看 {}")
+_FOUND = Text("found {}", "找到 {} 项")
 _ANSWER = Text("answer, {} characters", "答复，{} 字")
 _DENIED = Text("denied by {}", "被规则 {} 拒绝")
 _REFUSED = Text("reply refused: {}", "拒收模型回复：{}")
@@ -337,6 +339,14 @@ def _read(record: Record, event: Event, body: ValueRead, language: str) -> None:
     record.add(_READ.in_(language).format(sliced(body)))
 
 
+def _searched(record: Record, event: Event, body: SearchMade, language: str) -> None:
+    record.add(_FOUND.in_(language).format(len(body.found)))
+
+
+def _described(record: Record, event: Event, body: EntryDescribed, language: str) -> None:
+    record.add(_READ.in_(language).format(body.name))
+
+
 def _failed(record: Record, event: Event, body: StepFailed, language: str) -> None:
     if not any(body.error.code in part or _NOT_TRUE.in_(language) == part for part in record.parts):
         record.add(f"✗ {body.error.code}", good=False)
@@ -480,5 +490,7 @@ ACTS: Mapping[type[Body], Callable[[Record, Event, Any, str], None]] = {
     DeviationNoted: _deviated,
     RegionLeft: _nothing,
     ValueRead: _read,
+    SearchMade: _searched,
+    EntryDescribed: _described,
 }
 """What each kind of event adds to the record of a step."""

@@ -19,7 +19,7 @@ from typing import Any, Literal, cast
 
 from sopwith.errors import NO_HINT, Text, UserError
 from sopwith.ir.os_reason import os_reason
-from sopwith.ir.usage import VALUE_QUOTA, Budget, exact
+from sopwith.ir.usage import SHOWN_TOKENS, VALUE_QUOTA, Budget, exact
 from sopwith.log.head import is_url
 from sopwith.models.profile import Profiles
 
@@ -119,6 +119,10 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "value_quota": Setting(
             "count", Text("characters of long values that one run may store", "单次运行可存储的长内容字符数")
         ),
+        "tools_shown": Setting(
+            "count",
+            Text("tokens of tools that a transcript begins with", "逐步对话开头最多列出的工具 token 数"),
+        ),
         "budget.tokens": Setting("count", Text("tokens of one run", "单次运行的 token 数")),
         "budget.money": Setting("money", Text("US dollars of one run", "单次运行的美元金额")),
         "budget.model_calls": Setting("count", Text("model calls of one run", "单次运行的模型调用次数")),
@@ -166,6 +170,7 @@ class Settings:
     roles: tuple[str, ...]
     budget: Budget
     value_quota: int
+    tools_shown: int
     found: Mapping[str, str]
 
 
@@ -205,6 +210,7 @@ def load_settings(
         roles=values.get("roles", ()),
         budget=Budget(**budget),
         value_quota=values.get("value_quota", VALUE_QUOTA),
+        tools_shown=values.get("tools_shown", SHOWN_TOKENS),
         found=MappingProxyType(found),
     )
 

@@ -232,7 +232,7 @@ async def _prompt(
         specs = await catalogue.specs(needed=tools_named([document]))
         refuse_broken(document, specs)
         machine = compile_procedure(document.procedure, specs, grip)
-    book = Book(machine)
+    book = Book(machine, tools_shown=project.settings.tools_shown)
     book.shape = shapes_of(project.settings)
     if step != INPUTS and step not in machine.nodes:
         raise _unknown_step(step, machine.nodes)

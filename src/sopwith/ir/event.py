@@ -17,6 +17,7 @@ from pydantic import Field
 from sopwith.ir.account import BudgetReserved, BudgetSettled
 from sopwith.ir.approval import Terms
 from sopwith.ir.body import BLOB, Blob, Body
+from sopwith.ir.finding import EntryDescribed, SearchMade
 from sopwith.ir.guidance import DeviationNoted, GuidanceGiven, RegionLeft
 from sopwith.ir.input_request import CallContinued, CallPaused
 from sopwith.ir.items import ItemsBegan, ItemsEnded
@@ -73,7 +74,8 @@ class RunStarted(Body):
     budget, where its principal has one, and `cut` names the limits that are what the principal had left. `model` is the
     default model, and `models` are those of roles and names. `children` are the procedures that it may call, by id,
     with those that they call. A child run has a `parent` and the step instance that calls; it is `depth` calls below
-    the run of its task, and waited for until `deadline` (µs since 1970)."""
+    the run of its task, and waited for until `deadline` (µs since 1970). A transcript begins with
+    about `tools_shown` tokens of tools at most; None: with all, however many."""
 
     kind: Literal["run.started"] = "run.started"
     version: int = VERSION
@@ -102,6 +104,7 @@ class RunStarted(Body):
     parent_step: str | None = None
     depth: int = 0
     deadline: int | None = None
+    tools_shown: int | None = None
 
 
 class PhaseEntered(Body):
@@ -399,7 +402,7 @@ BODIES: tuple[type[Body], ...] = (
     ValueStored, CheckRan, EdgeTaken, StepFailed, HumanAsked, HumanAnswered, TimeoutPassed, ResultLate, AlertRaised,
     LeaseTaken, CancelAsked, RunSuspended, RunResumed, RunFinished, RunTakenOver, RunHandedBack, FeedbackGiven,
     BudgetReserved, BudgetSettled, ItemsBegan, ItemsEnded, MessageSent, MessageReceived, WaitBegan, WaitEnded,
-    SignalSent, GuidanceGiven, DeviationNoted, RegionLeft, ValueRead, CallPaused,
+    SignalSent, GuidanceGiven, DeviationNoted, RegionLeft, ValueRead, SearchMade, EntryDescribed, CallPaused,
     CallContinued,
 )  # fmt: skip
 """Every kind of event. A new kind is a class above and a name here."""

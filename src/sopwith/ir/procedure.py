@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -251,5 +252,20 @@ class Procedure(_Part):
         return tuple(dict.fromkeys(named))
 
     def permitted_tools(self) -> tuple[str, ...]:
-        """The allow-list: `tools`, or by default those that the steps name."""
+        """The allow-list as it is written: `tools`, or by default those that the steps name."""
         return self.step_tools() if self.tools is None else self.tools
+
+
+def matching(listed: Iterable[str], tools: Iterable[str]) -> tuple[str, ...]:
+    """The names that a list of tools stands for, in its order, each once: an entry with `*` (`crm.*`) is all of `tools`
+    that fit it, sorted; any other one is a name, whether or not it is among them."""
+    found: dict[str, None] = {}
+    known: list[str] | None = None
+    for entry in listed:
+        if "*" not in entry:
+            found[entry] = None
+            continue
+        known = sorted(tools) if known is None else known
+        pattern = re.compile(".*".join(map(re.escape, entry.split("*"))))
+        found.update((name, None) for name in known if pattern.fullmatch(name))
+    return tuple(found)

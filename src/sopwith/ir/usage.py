@@ -53,6 +53,9 @@ Money = Annotated[
 NO_MONEY = Decimal(0)
 
 
+SHOWN_TOKENS = 4_000
+"""About so many tokens of definitions of tools a transcript begins with at most, where nobody says another number."""
+
 VALUE_QUOTA = 1_000_000_000
 """Characters of all long values that one run may store, where nobody says another number."""
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 from sopwith.errors import Text, UserError
 from sopwith.expr.expression import parse
 from sopwith.expr.template import Template, parse_template
-from sopwith.ir.procedure import Edge, Grip, Procedure, Step
+from sopwith.ir.procedure import Edge, Grip, Procedure, Step, matching
 from sopwith.ir.tool import Effect, ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.graph import graph
@@ -48,15 +48,15 @@ def compile_procedure(
     for an expression that cannot be parsed.
     """
     held = grip or procedure.grip
-    permitted = {
-        name: _tool(tools, name) for name in sorted({*procedure.permitted_tools(), *procedure.step_tools()})
-    }
+    listed = matching(procedure.permitted_tools(), tools)
+    known = {*listed, *matching(procedure.step_tools(), tools)}
+    permitted = {name: _tool(tools, name) for name in sorted(known)}
     if held is Grip.FREE:
         number = {FREE_STEP: "1"}
-        steps = {FREE_STEP: _free_step(procedure)}
+        steps = {FREE_STEP: _free_step(procedure, listed)}
         start, cyclic = FREE_STEP, frozenset[str]()
     else:
-        number, steps = numbers(procedure), procedure.steps
+        number, steps = numbers(procedure), {n: _listed(step, tools) for n, step in procedure.steps.items()}
         start, cyclic = procedure.start, graph(procedure).cyclic
     if procedure.model is not None:
         steps = {
@@ -74,6 +74,7 @@ def compile_procedure(
         start=start,
         nodes=nodes,
         tools=permitted,
+        permitted=listed,
         numbers=number,
         output_schema=procedure.output,
         verify=None if procedure.verify is None else parse(procedure.verify),
@@ -90,14 +91,21 @@ def _tool(tools: Mapping[str, ToolSpec], name: str) -> ToolSpec:
     )
 
 
-def _free_step(procedure: Procedure) -> Step:
+def _listed(step: Step, tools: Mapping[str, ToolSpec]) -> Step:
+    """A step with the names of the tools that its list stands for."""
+    if step.tools is None or not any("*" in entry for entry in step.tools):
+        return step
+    return step.model_copy(update={"tools": matching(step.tools, tools)})
+
+
+def _free_step(procedure: Procedure, tools: tuple[str, ...]) -> Step:
     """The whole procedure as one step: what it is for, its tools, its output."""
     words = procedure.description or procedure.name or procedure.id
     return Step(
         id=FREE_STEP,
         name=procedure.name or None,
         do=words.replace("${", "$${"),
-        tools=procedure.permitted_tools(),
+        tools=tools,
         returns=procedure.output,
         uses=tuple(f"inputs.{name}" for name in procedure.inputs),
         timeout=procedure.timeout,

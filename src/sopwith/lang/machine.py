@@ -138,7 +138,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A compiled procedure, pinned by `hash`. `tools` are those it permits, sorted by name.
+    """A compiled procedure, pinned by `hash`. `permitted` are the names of the tools on its list, `tools` all of them
+    and those of its steps, sorted by name.
 
     Of grip `free` it has one node, `work`, of kind `free`: the value that the model finishes with is the
     output. `regions` holds the region of each node of grip `guide`.
@@ -154,6 +155,7 @@ class Machine:
     output_schema: Mapping[str, Json] | None
     verify: Expression | None
     regions: Mapping[str, Region] = field(default_factory=dict[str, Region])
+    permitted: tuple[str, ...] = ()
 
     @property
     def working(self) -> tuple[Node, ...]:

@@ -17,6 +17,7 @@ from sopwith.models.port import Model
 from sopwith.models.profile import Profiles
 from sopwith.run.book import Book
 from sopwith.run.decision import FailStep, RejectReply
+from sopwith.run.finder import Finder
 from sopwith.run.journal import Clock, Journal
 from sopwith.run.late import LateResults
 from sopwith.run.limits import Scope
@@ -28,7 +29,8 @@ from sopwith.tools.catalogue import Catalogue
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What a driver acts through: models by the name that a step gives and the role, what is known of them,
-    tools, guards, prices, the clock, and how many characters of long values a run may store."""
+    tools, guards, prices, the clock, what finds tools and procedures, and how many characters of long
+    values a run may store."""
 
     models: Callable[[str | None, str], Model]
     profiles: Profiles
@@ -38,6 +40,7 @@ class Surroundings:
     redactor: Redactor
     prices: Prices
     clock: Clock
+    finder: Finder
     value_quota: int = VALUE_QUOTA
 
 

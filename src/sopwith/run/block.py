@@ -8,9 +8,11 @@ from functools import cached_property
 from typing import cast
 
 from sopwith.ir.procedure import Grip
+from sopwith.ir.tool import ToolSpec
 from sopwith.ir.value import Json, canonical
 from sopwith.lang.machine import Machine, Node
 from sopwith.models.port import Action
+from sopwith.run.disclosure import CALL, DESCRIBE, SAYS, SCHEMAS, SEARCH, about_tokens
 from sopwith.tools.names import LONGEST, alias
 
 FINISH = "finish"
@@ -41,12 +43,15 @@ class Block:
     """The actions of a machine by name. Equal machines make equal bytes.
 
     A tool has its alias. What is no tool gets a name of its own, from the step that it belongs to: `returns_STEP` gives
-    its value, `answer_STEP` its text, `ask_STEP` asks its question, `go_STEP` chooses it, `finish` ends.
+    its value, `answer_STEP` its text, `ask_STEP` asks its question, `go_STEP` chooses it, `finish` ends. Where the
+    definitions of the tools that no step names have more than about `tools_shown` tokens (None: however many),
+    `search`, `describe` and `call` stand in their place.
     """
 
-    def __init__(self, machine: Machine, language: str) -> None:
+    def __init__(self, machine: Machine, language: str, tools_shown: int | None = None) -> None:
         self._machine = machine
         self._language = language
+        self._tools_shown = tools_shown
         self._taken = frozenset(alias(name) for name in machine.tools)
 
     @cached_property
@@ -61,14 +66,7 @@ class Block:
     @cached_property
     def text(self) -> str:
         """The block as text: one JSON line an action, byte-stable."""
-        lines = (
-            json.dumps(
-                {"name": a.name, "description": a.description, "parameters": a.schema},
-                ensure_ascii=False, separators=(",", ":"),
-            )
-            for a in self.actions
-        )  # fmt: skip
-        return "<tools>\n" + "\n".join(lines) + "\n</tools>" if self.actions else ""
+        return "<tools>\n" + "\n".join(map(_line, self.actions)) + "\n</tools>" if self.actions else ""
 
     def action(self, name: str) -> Action:
         """The action called `name`."""
@@ -133,8 +131,8 @@ class Block:
         shown = {node.tool.name for node in nodes if node.tool and not node.ready}
         shown.update(name for node in nodes if node.open for name in self.open_tools(node))
         for tool in self._machine.tools.values():
-            if tool.name in shown:
-                yield Action(alias(tool.name), tool.description, tool.input_schema)
+            if tool.name in shown and tool.name not in self.found_later:
+                yield _action(tool)
 
     def _synthetic(self) -> Iterator[Action]:
         nodes = self._machine.nodes
@@ -152,6 +150,9 @@ class Block:
                 yield self.finish(node)
                 if self.open_tools(node):
                     yield Action(self.read_name, _READ[self._language], _SLICE)
+                if self.finds(node):
+                    for name in (SEARCH, DESCRIBE, CALL):
+                        yield Action(self._own(name), SAYS[name].in_(self._language), SCHEMAS[name])
         for step in ways:
             node = nodes[step]
             if step not in filled or self.way(node) != self.name(node):
@@ -163,10 +164,41 @@ class Block:
         procedure permits. In a region those of its steps may be called at each of them: a step is gone to by its
         call."""
         if node.step.tools is None:
-            return self._machine.procedure.permitted_tools()
+            return self._machine.permitted
         region = self._machine.regions.get(node.step.id)
         inside = () if region is None else (self._machine.nodes[step].tool for step in region.steps)
         return tuple(dict.fromkeys((*node.step.tools, *(tool.name for tool in inside if tool is not None))))
+
+    @cached_property
+    def found_later(self) -> frozenset[str]:
+        """The tools that are not shown, and are found when they are needed; none where all of them are few."""
+        nodes = self._machine.working
+        own = {node.tool.name for node in nodes if node.tool is not None}
+        later = {name for node in nodes if node.open for name in self.open_tools(node)} - own
+        limit = self._tools_shown
+        if limit is None or not later:
+            return frozenset()
+        size = sum(about_tokens(_line(_action(self._machine.tools[name]))) for name in sorted(later))
+        return frozenset(later) if size > limit else frozenset()
+
+    def finds(self, node: Node) -> bool:
+        """Whether a model looks for tools in the transcript at `node`."""
+        return not self.found_later.isdisjoint(self.open_tools(node))
+
+    @cached_property
+    def search_name(self) -> str:
+        """The action that finds tools and procedures."""
+        return self._own(SEARCH)
+
+    @cached_property
+    def describe_name(self) -> str:
+        """The action that shows what was found."""
+        return self._own(DESCRIBE)
+
+    @cached_property
+    def call_name(self) -> str:
+        """The action that calls a tool that is not shown."""
+        return self._own(CALL)
 
     def finish(self, node: Node) -> Action:
         """The action that ends the transcript at `node`: with a result, or by giving the case to a person."""
@@ -218,6 +250,16 @@ class Block:
         region = self._machine.regions[node.step.id]
         output = self._machine.output_schema
         return static_schema(output) if region.ends and output is not None else None
+
+
+def _action(tool: ToolSpec) -> Action:
+    return Action(alias(tool.name), tool.description, tool.input_schema)
+
+
+def _line(action: Action) -> str:
+    """An action as one line of JSON."""
+    told = {"name": action.name, "description": action.description, "parameters": action.schema}
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
 
 
 def static_schema(schema: Mapping[str, Json] | None) -> dict[str, Json]:

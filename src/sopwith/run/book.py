@@ -51,8 +51,10 @@ def harmless(text: str) -> str:
 class Book:
     """The stable parts of all prompts of one machine, in one language. Equal machines make equal bytes."""
 
-    def __init__(self, machine: Machine, language: str | None = None) -> None:
+    def __init__(self, machine: Machine, language: str | None = None, tools_shown: int | None = None) -> None:
         self.machine = machine
+        self.tools_shown = tools_shown
+        """About how many tokens of definitions a transcript begins with at most; None: however many."""
         self.shape: Shapes = lambda name, role: PLAIN
         """How the model of a name (that a step gives) and a role is shown the procedure."""
         self.procedure = machine.procedure
@@ -93,12 +95,14 @@ class Book:
     @cached_property
     def open_prefix(self) -> str:
         """The system text of a transcript: role, rules, and the task, with none of its steps."""
-        return self.file("guide" if self.machine.regions else "free").fill(task=self._task()) + "\n"
+        finding = f"{self.file('finding').fill()}\n" if self.block.found_later else ""
+        name = "guide" if self.machine.regions else "free"
+        return self.file(name).fill(task=self._task(), finding=finding) + "\n"
 
     @cached_property
     def block(self) -> Block:
         """Every action of the machine."""
-        return Block(self.machine, self.language)
+        return Block(self.machine, self.language, self.tools_shown)
 
     def stable(self, prefix: str) -> tuple[bytes, str]:
         """A prefix of this book and the tool block as they are stored, and their digest."""

@@ -287,6 +287,7 @@ class Children:
             parent_step=child.step or None,
             depth=above.depth + 1,
             deadline=sent.deadline,
+            tools_shown=above.tools_shown,
         )
         await driving.begin(driver, started)
         await driving.append_first(journal)

@@ -22,7 +22,15 @@ from sopwith.run.advice import advise
 from sopwith.run.asking import asked_schema, form_of, request_of, resolved_schema
 from sopwith.run.book import Book
 from sopwith.run.condition import is_true
-from sopwith.run.decide_open import call_at_hand, chosen_call, handed_over, result_of, too_long, wrong_result
+from sopwith.run.decide_open import (
+    call_at_hand,
+    chosen_call,
+    handed_over,
+    look,
+    result_of,
+    too_long,
+    wrong_result,
+)
 from sopwith.run.decide_step import TOO_OFTEN, in_time, terms_of_ask
 from sopwith.run.decision import (
     AskModel,
@@ -33,14 +41,12 @@ from sopwith.run.decision import (
     FailStep,
     LeaveRegion,
     NoteDeviation,
-    ReadValue,
     RunCheck,
     StartCall,
     StoreValue,
     TakeEdge,
 )
 from sopwith.run.position import Found, find, is_done, left_out, open_ways
-from sopwith.run.reading import value_read
 from sopwith.run.references import References, read_action
 from sopwith.run.rejection import reject
 from sopwith.run.route import entered_over, route, route_error
@@ -117,8 +123,9 @@ def _next(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
     reading = read_action(book, form, cursor.reply, values, references)
     if reading.error is not None:
         return reject(cursor, reading.error, reading.repairs)
-    if reading.action == book.block.read_name:
-        return ReadValue(value_read(reading.value), reading.repairs)
+    looked = look(book, form, state, cursor, reading)
+    if looked is not None:
+        return looked
     if reading.action == book.block.finish_name(node):
         return _finish(book, node, state, cursor, values, reading)
     decision = _go(book, node, state, cursor, values, reading)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from sopwith.errors import Text
+from sopwith.ir.finding import SearchMade
 from sopwith.ir.schema import together, validator
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json
@@ -12,8 +13,20 @@ from sopwith.lang.machine import Node
 from sopwith.models.reply import Reading
 from sopwith.run.book import Book
 from sopwith.run.decide_tool import decide_tool, refusal
-from sopwith.run.decision import Decision, FailStep, Link, StartCall
-from sopwith.run.lifecycle import FREE_EXCHANGES
+from sopwith.run.decision import (
+    Decision,
+    DescribeEntry,
+    FailStep,
+    FindEntries,
+    Link,
+    ReadValue,
+    RejectReply,
+    StartCall,
+)
+from sopwith.run.disclosure import named, not_found
+from sopwith.run.form import Form
+from sopwith.run.lifecycle import FINDING_EXCHANGES, FREE_EXCHANGES
+from sopwith.run.reading import value_read
 from sopwith.run.rejection import reject
 from sopwith.run.state import Cursor, State
 from sopwith.run.step_error import step_error
@@ -39,11 +52,33 @@ def call_at_hand(book: Book, node: Node, state: State, cursor: Cursor, values: V
     return decide_tool(book, node, tool, state, cursor, values)
 
 
+def look(
+    book: Book, form: Form, state: State, cursor: Cursor, reading: Reading
+) -> ReadValue | FindEntries | DescribeEntry | RejectReply | None:
+    """The look at a value, the search, or the description that a reply asks for; None where it asks for none."""
+    block, action = book.block, reading.action
+    if action == block.read_name:
+        return ReadValue(value_read(reading.value), reading.repairs)
+    if not form.callable or action not in (block.search_name, block.describe_name):
+        return None
+    asked = cast("dict[str, Json]", reading.value)
+    if action == block.search_name:
+        return FindEntries(SearchMade.model_validate(asked), reading.repairs)
+    name = asked["name"]
+    tool = named(name, form.callable)
+    if tool is not None:
+        return DescribeEntry("tool", tool.name, reading.repairs)
+    if any(one.name == name for one in state.found):
+        return DescribeEntry("procedure", name, reading.repairs)
+    return reject(cursor, not_found(name, book.language), reading.repairs)
+
+
 def too_long(book: Book, node: Node, state: State, cursor: Cursor) -> FailStep | None:
     """The failure of a transcript that has gone on for too many exchanges."""
-    if cursor.reply is not None or len(state.transcript) < FREE_EXCHANGES:
+    most = FINDING_EXCHANGES if book.block.finds(node) else FREE_EXCHANGES
+    if cursor.reply is not None or len(state.transcript) < most:
         return None
-    return FailStep(step_error(book, node, "exchanges", TOO_LONG, str(FREE_EXCHANGES)))
+    return FailStep(step_error(book, node, "exchanges", TOO_LONG, str(most)))
 
 
 def chosen_call(book: Book, reading: Reading, links: tuple[Link, ...] = ()) -> StartCall:

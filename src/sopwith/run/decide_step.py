@@ -17,7 +17,15 @@ from sopwith.run.asking import asked_schema, form_of, purpose_of, request_of
 from sopwith.run.book import Book
 from sopwith.run.condition import is_true
 from sopwith.run.decide_call import decide_call
-from sopwith.run.decide_open import call_at_hand, chosen_call, handed_over, result_of, too_long, wrong_result
+from sopwith.run.decide_open import (
+    call_at_hand,
+    chosen_call,
+    handed_over,
+    look,
+    result_of,
+    too_long,
+    wrong_result,
+)
 from sopwith.run.decide_tool import decide_tool, propose
 from sopwith.run.decide_wait import decide_wait
 from sopwith.run.decision import (
@@ -27,7 +35,6 @@ from sopwith.run.decision import (
     EnterPhase,
     FailStep,
     Link,
-    ReadValue,
     RunCheck,
     SendMessage,
     StartCall,
@@ -36,7 +43,6 @@ from sopwith.run.decision import (
 from sopwith.run.form import Form
 from sopwith.run.options import carried_form
 from sopwith.run.preview import MARK
-from sopwith.run.reading import value_read
 from sopwith.run.references import References, read_action
 from sopwith.run.rejection import reject
 from sopwith.run.route import entered_over, route, route_error
@@ -186,9 +192,10 @@ def _free(book: Book, node: Node, state: State, cursor: Cursor, values: Values) 
     asked = _asked(book, node, state, cursor, values)
     if not isinstance(asked, tuple):
         return asked
-    _, reading, links = asked
-    if reading.action == book.block.read_name:
-        return ReadValue(value_read(reading.value), reading.repairs)
+    form, reading, links = asked
+    looked = look(book, form, state, cursor, reading)
+    if looked is not None:
+        return looked
     if reading.action != book.block.finish_name(node):
         return chosen_call(book, reading, links)
     over = handed_over(node, reading)

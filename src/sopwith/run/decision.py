@@ -7,6 +7,7 @@ from typing import Literal
 
 from sopwith.ir.approval import Terms
 from sopwith.ir.event import Outcome, Phase, Purpose
+from sopwith.ir.finding import EntryKind, SearchMade
 from sopwith.ir.guidance import DeviationNoted, GuidanceGiven
 from sopwith.ir.reference import ValueRead
 from sopwith.ir.tool import ErrorData, ToolSpec
@@ -143,6 +144,23 @@ class ReadValue:
     """Write down which part of a value the model looks at."""
 
     read: ValueRead
+    repairs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FindEntries:
+    """Search for tools among those that may be called, and for procedures, and write down what was found."""
+
+    search: SearchMade
+    repairs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeEntry:
+    """Write down which tool or procedure the model has described."""
+
+    entry: EntryKind
+    name: str
     repairs: tuple[str, ...] = ()
 
 
@@ -301,6 +319,8 @@ Decision = (
     | ContinueCall
     | Reconcile
     | ReadValue
+    | FindEntries
+    | DescribeEntry
     | StoreValue
     | RunCheck
     | TakeEdge

@@ -33,6 +33,7 @@ from sopwith.ir.event import (
     StepFailed,
     ValueStored,
 )
+from sopwith.ir.finding import EntryDescribed
 from sopwith.ir.outcome import OutcomeKind
 from sopwith.ir.tool import ErrorData
 from sopwith.run.actor import Actor
@@ -49,10 +50,12 @@ from sopwith.run.decision import (
     BindInputs,
     ContinueCall,
     Decision,
+    DescribeEntry,
     EndItems,
     EnterPhase,
     EnterStep,
     FailStep,
+    FindEntries,
     Finish,
     LeaveRegion,
     NoteDeviation,
@@ -294,6 +297,25 @@ async def _read_value(driver: Actor, decision: ReadValue) -> None:
     driver.emit(decision.read.model_copy(update={"value": told}))
 
 
+async def _find_entries(driver: Actor, decision: FindEntries) -> None:
+    asked = decision.search
+    node = driver.book.machine.nodes[driver.state.cursor.step if driver.state.cursor else ""]
+    found = await driver.around.finder.find(asked, driver.book, driver.book.block.open_tools(node))
+    told = {
+        "context": driver.redact_mixed(asked.context),
+        "tools": tuple(map(driver.redact_mixed, asked.tools)),
+        "procedures": tuple(map(driver.redact_mixed, asked.procedures)),
+    }
+    driver.emit(asked.model_copy(update={**told, "found": found}))
+
+
+async def _describe_entry(driver: Actor, decision: DescribeEntry) -> None:
+    text = ""
+    if decision.entry == "procedure":
+        text = driver.around.finder.describe(decision.name, driver.book.language)
+    driver.emit(EntryDescribed(entry=decision.entry, name=decision.name, text=text))
+
+
 async def _store_value(driver: Actor, decision: StoreValue) -> None:
     safe = driver.redact(decision.value) if decision.by == "model" else decision.value
     stored = driver.journal.stored(safe)
@@ -379,6 +401,8 @@ _PERFORM: Mapping[type[Decision], Perform] = {
     ContinueCall: continue_call,
     Reconcile: reconcile,
     ReadValue: _read_value,
+    FindEntries: _find_entries,
+    DescribeEntry: _describe_entry,
     StoreValue: _store_value,
     RunCheck: _run_check,
     TakeEdge: _take_edge,

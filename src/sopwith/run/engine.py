@@ -22,7 +22,7 @@ from sopwith.guard.screen import Screen
 from sopwith.guard.vault import MemoryVault, SqliteVault, Vault
 from sopwith.ir.event import Principal, RunStarted
 from sopwith.ir.procedure import Grip, Procedure
-from sopwith.ir.usage import UNLIMITED, VALUE_QUOTA, Budget
+from sopwith.ir.usage import SHOWN_TOKENS, UNLIMITED, VALUE_QUOTA, Budget
 from sopwith.ir.value import Json, storable
 from sopwith.lang.document import Document
 from sopwith.log.head import Heads
@@ -41,6 +41,7 @@ from sopwith.run.connected import ConnectedModels, hold_to_models
 from sopwith.run.decision import VERSION as DECISIONS
 from sopwith.run.driving import Driving
 from sopwith.run.due import due
+from sopwith.run.finder import Finder
 from sopwith.run.given import (
     ProcedureLike,
     ToolLike,
@@ -83,7 +84,8 @@ class Engine:
     With `heads` the last hash of a run is signed and kept there whenever it ends or waits; where that fails, a warning
     is logged and the run goes on.
     A `budget` limits each run, or as `Budgets` steps and principals too; `prices` are those of models that are in no
-    list, or other ones. `value_quota` is how many characters of long values a run may store.
+    list, or other ones. `value_quota` is how many characters of long values a run may store. A transcript begins with
+    about `tools_shown` tokens of tools at most; where there are more, a model searches for them.
     Use it as an async context manager, or call `close`.
     """
 
@@ -105,6 +107,7 @@ class Engine:
         alerts: Sequence[AlertSink] = (),
         heads: Heads | None = None,
         value_quota: int = VALUE_QUOTA,
+        tools_shown: int = SHOWN_TOKENS,
         clock: Clock = _now,
     ) -> None:
         given = [procedures] if isinstance(procedures, Procedure | Document | Path | str) else procedures
@@ -121,9 +124,9 @@ class Engine:
         self._heart = Heart(self._log, clock, new_driver())
         self._alerts = tuple(alerts)
         self._subscribers: list[Subscriber] = [telling(self._alerts)] if alerts else []
-        self._library = Library(
-            [document_of(item) for item in given], self._catalogue, self._budgets, self._models
-        )
+        documents = [document_of(item) for item in given]
+        self._library = Library(documents, self._catalogue, self._budgets, self._models, tools_shown)
+        self._finder = Finder([document.procedure for document in documents])
         self._redaction = Redaction(self._vault, redact)
         self._accounts = Accounts(
             self._log, self._vault, self._redaction, clock, self._budgets.principal, self._heart.name
@@ -157,6 +160,7 @@ class Engine:
 
     async def close(self) -> None:
         """Release the tools, the log, the vault, and a model that was named; one that was passed is its maker's."""
+        self._finder.close()
         await self._catalogue.close()
         await self._models.close()
         self._vault.close()
@@ -230,6 +234,7 @@ class Engine:
                     date=datetime.fromtimestamp(self._clock() / 1e6).date().isoformat(),
                     language=book.language,
                     grip=None if held is None else str(held),
+                    tools_shown=book.tools_shown,
                     dry_run=dry_run,
                     budget=budget,
                     step_budget=self._budgets.step,
@@ -430,7 +435,7 @@ class Engine:
     def _surroundings(self, redactor: Redactor) -> Surroundings:
         return Surroundings(
             self._models.of, self._models.profiles, self._catalogue, self._policy, self._screen, redactor,
-            self._prices, self._clock, self._value_quota,
+            self._prices, self._clock, self._finder, self._value_quota,
         )  # fmt: skip
 
 

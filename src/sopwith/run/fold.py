@@ -162,7 +162,7 @@ def _step_entered(state: State, event: Event, body: StepEntered) -> None:
         before_step=(state.used, state.replies, state.calls, state.money, state.child_usage),
     )
     if not body.goes_on:
-        change(state, transcript=(), tail=None, actions=(), noted=None)
+        change(state, transcript=(), tail=None, actions=(), found=(), noted=None)
 
 
 _FRESH = Cursor("", 1, 0)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from sopwith.ir.approval import NO_TERMS
 from sopwith.ir.event import Body, CallFinished, CallJudged, CallProposed, CallReconciled, CallStarted, Event
+from sopwith.ir.finding import EntryDescribed, FoundEntry, SearchMade
 from sopwith.ir.input_request import CallContinued, CallPaused, InputWanted
 from sopwith.ir.reference import ValueRead
 from sopwith.ir.tool import Effect
 from sopwith.run.block import READ
+from sopwith.run.disclosure import DESCRIBE, SEARCH
 from sopwith.run.state import State
 from sopwith.run.state_change import (
     NOT_APPROVED,
@@ -118,6 +120,18 @@ def _read(state: State, event: Event, body: ValueRead) -> None:
     change_cursor(state, read=body, reply=None, rejections=(), rejected_text=None)
 
 
+def _searched(state: State, event: Event, body: SearchMade) -> None:
+    close_exchange(state, SEARCH)
+    change(state, found=(*state.found, *body.found))
+    change_cursor(state, read=body, reply=None, rejections=(), rejected_text=None)
+
+
+def _described(state: State, event: Event, body: EntryDescribed) -> None:
+    close_exchange(state, DESCRIBE)
+    change(state, found=(*state.found, FoundEntry(entry=body.entry, name=body.name)))
+    change_cursor(state, read=body, reply=None, rejections=(), rejected_text=None)
+
+
 FOLDS: dict[type[Body], Fold] = {
     CallProposed: _proposed,
     CallJudged: _judged,
@@ -127,4 +141,6 @@ FOLDS: dict[type[Body], Fold] = {
     CallFinished: _finished_call,
     CallReconciled: _reconciled,
     ValueRead: _read,
+    SearchMade: _searched,
+    EntryDescribed: _described,
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from sopwith.ir.event import Purpose
+from sopwith.ir.tool import ToolSpec
 from sopwith.ir.value import Json
 from sopwith.lang.machine import CompiledEdge
 from sopwith.models.port import Action, ModelReply, ModelRequest, Prompt
@@ -32,6 +34,8 @@ class Form:
     group: tuple[CompiledEdge, ...] = ()
     by_word: bool = False
     """Whether a label is named by its words, and not by its letter."""
+    callable: Mapping[str, ToolSpec] = field(default_factory=dict[str, ToolSpec])
+    """The tools that may be called by `call`, by name, where the model finds them when it needs them."""
 
     @cached_property
     def to_read(self) -> ModelRequest:

@@ -41,4 +41,7 @@ REPLY_TRIES = 3
 """How often a model is asked for one reply, the first time included; less if it repeats itself word for word."""
 
 FREE_EXCHANGES = 40
+FINDING_EXCHANGES = 120
+"""The same where tools are searched and described before they are called."""
+
 """Exchanges of one free step, at most."""

@@ -41,11 +41,13 @@ class Library:
         catalogue: Catalogue,
         budgets: Budgets,
         models: ConnectedModels,
+        tools_shown: int | None,
     ) -> None:
         self._documents = documents
         self._catalogue = catalogue
         self._budgets = budgets
         self._models = models
+        self._tools_shown = tools_shown
         self.specs: Mapping[str, ToolSpec] | None = None
         """The tools by name, once they are known."""
         self._checked: dict[str, Procedure] = {}
@@ -153,7 +155,8 @@ class Library:
                     raise ProcedureError(_BROKEN, _BROKEN_HINT, errors)
             from sopwith.lang.compile import compile_procedure  # it needs CEL, which takes long to import
 
-            self._books[key] = Book(compile_procedure(procedure, self.specs or {}, grip))
+            machine = compile_procedure(procedure, self.specs or {}, grip)
+            self._books[key] = Book(machine, tools_shown=self._tools_shown)
         return self._books[key]
 
 

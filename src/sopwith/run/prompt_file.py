@@ -11,6 +11,7 @@ from sopwith.models.profile import PLAIN, Shape
 
 NAMES = (
     "strict", "free", "guide", "advice", "next", "action", "choice", "answer", "inputs", "rejected", "task", "result",
+    "finding",
 )  # fmt: skip
 """Every prompt file that any model may be shown; each exists as `NAME.en.md` and `NAME.zh.md`."""
 

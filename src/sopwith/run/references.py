@@ -19,6 +19,7 @@ from sopwith.models.port import Action, ModelReply
 from sopwith.models.reply import Reading, Refused
 from sopwith.run.book import Book
 from sopwith.run.decision import Link
+from sopwith.run.disclosure import called
 from sopwith.run.form import Form
 from sopwith.run.preview import DESCRIBED_KEYS, MARK, PREVIEW_KEYS
 from sopwith.run.sketch import sketch
@@ -127,7 +128,7 @@ class References:
 
 def read_action(book: Book, form: Form, reply: ModelReply, values: Values, references: References) -> Reading:
     """What a reply says, with true values, and with what it refers to in the arguments of tools and in the result of
-    `finish`."""
+    `finish`. A call of a tool that is not shown is read as that of the tool."""
     takers = book.block.takers
 
     def resolve(action: Action, arguments: Json) -> Json:
@@ -135,6 +136,8 @@ def read_action(book: Book, form: Form, reply: ModelReply, values: Values, refer
 
     speaks = MARK in reply.text or '"preview"' in reply.text
     reading = form.read(reply, values, book.language, resolve if speaks else None)
+    if form.callable and reading.action == book.block.call_name:
+        reading = called(reading, form.callable, book.language, references.resolve if speaks else None)
     if not references.repairs:
         return reading
     return replace(reading, repairs=(*reading.repairs, *references.repairs))

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from sopwith.ir.approval import NO_TERMS, Terms
 from sopwith.ir.event import HumanAnswered, Outcome, Phase, Principal, Purpose, Verdict
+from sopwith.ir.finding import EntryDescribed, FoundEntry, SearchMade
 from sopwith.ir.guidance import Deviation
 from sopwith.ir.input_request import InputWanted
 from sopwith.ir.message import MessageSent
@@ -100,7 +101,7 @@ class Cursor(_Changed):
     arguments: Mapping[str, Json] | None = None
     """Proposed arguments, with placeholders; in the places of `passed` stands what was referred to."""
     passed: tuple[PassedValue, ...] = ()
-    read: ValueRead | None = None
+    read: ValueRead | SearchMade | EntryDescribed | None = None
     """What the model has asked to see, as its last action."""
     verdict: Verdict | None = None
     rule: str | None = None
@@ -328,6 +329,8 @@ class State(_Changed):
     """The tail of the open exchange of a transcript."""
     actions: tuple[str, ...] = ()
     """The latest actions of the transcript."""
+    found: tuple[FoundEntry, ...] = ()
+    """What its searches have found, in their order."""
     noted: tuple[Deviation, str] | None = None
     """Why the action at hand, or the one just done, is none of the ways on, and its name."""
     carried: ModelReply | None = None

@@ -112,7 +112,8 @@ async def pinned_book(log: Log, started: RunStarted) -> Book:
     procedure = Procedure.from_data(json.loads(await log.blob(started.procedure)))
     specs = [ToolSpec.model_validate(item) for item in json.loads(await log.blob(started.tools))]
     held = None if started.grip is None else Grip(started.grip)
-    return Book(compile_procedure(procedure, {spec.name: spec for spec in specs}, held), started.language)
+    machine = compile_procedure(procedure, {spec.name: spec for spec in specs}, held)
+    return Book(machine, started.language, started.tools_shown)
 
 
 async def open_run(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 
 from sopwith.errors import Text
+from sopwith.ir.finding import EntryDescribed, SearchMade
 from sopwith.ir.procedure import Grip
 from sopwith.ir.value import Json
 from sopwith.lang.machine import Node, Use
 from sopwith.models.port import ModelRequest, Prompt, Turn
 from sopwith.run.advice import Advice
 from sopwith.run.book import Book, harmless, step_words
+from sopwith.run.disclosure import call_schema, describe_schema, known_tools, told
 from sopwith.run.form import MAX_TOKENS, Form
 from sopwith.run.position import result_name
 from sopwith.run.preview import as_text
@@ -43,7 +45,12 @@ _NOT_VERIFIED = Text("This should hold now, and does not: {}", "以下条件此�
 
 def open_form(book: Book, node: Node) -> Form:
     """The form of a reply in a transcript: any permitted tool, in a region also what its steps give, and `finish`."""
-    names = {alias(name) for name in book.block.open_tools(node)}
+    block = book.block
+    tools = block.open_tools(node)
+    names = {alias(name) for name in tools if name not in block.found_later}
+    found = {name: book.machine.tools[name] for name in tools} if block.finds(node) else {}
+    if found:
+        names.update((block.search_name, block.describe_name, block.call_name))
     names.add(book.block.finish_name(node))
     names.add(book.block.read_name)
     region = book.machine.regions.get(node.step.id)
@@ -52,7 +59,7 @@ def open_form(book: Book, node: Node) -> Form:
         names.update(book.block.name(s) for s in steps if s.kind in ("returns", "answer", "ask"))
     reading = tuple(action for action in book.block.actions if action.name in names)
     purpose = "guide" if node.grip is Grip.GUIDE else "free"
-    return Form(purpose, tuple(action.name for action in reading), None, reading)
+    return Form(purpose, tuple(action.name for action in reading), None, reading, callable=found)
 
 
 def open_request(
@@ -66,9 +73,28 @@ def open_request(
     prompt = Prompt(book.open_prefix, turns, tail, book.block.text)
     known = _known(book, node, state, values)
     constraints = _constraints(book, node, form, known) if known else {}
+    legal = form.legal
+    if form.callable:
+        constraints |= _found_constraints(book, form, state, known)
+        without = {book.block.describe_name, book.block.call_name} - constraints.keys()
+        legal = tuple(name for name in legal if name not in without)
     return ModelRequest(
-        prompt, "action", book.block.actions, form.legal, constraints=constraints, max_tokens=MAX_TOKENS
+        prompt, "action", book.block.actions, legal, constraints=constraints, max_tokens=MAX_TOKENS
     )
+
+
+def _found_constraints(
+    book: Book, form: Form, state: State, known: dict[str, Json]
+) -> dict[str, dict[str, Json]]:
+    """The arguments of `describe` and `call`, held to what was found; none of an action that has nothing to name."""
+    if not state.found:
+        return {}
+    found = {book.block.describe_name: describe_schema(state.found)}
+    tools = known_tools(state.found, form.callable)
+    if tools:
+        arguments = {tool.name: widened(tool.input_schema, known) for tool in tools}
+        found[book.block.call_name] = call_schema(tools, arguments)
+    return found
 
 
 def _known(book: Book, node: Node, state: State, values: Values) -> dict[str, Json]:
@@ -102,7 +128,7 @@ def _tail(book: Book, node: Node, state: State, values: Values, words: str | Non
             (use.name, shown(use.path, state, book.procedure.inputs, values)) for use in _uses(book, node)
         )
         lines = "\n".join(f"{name}: {harmless(as_text(value))}" for name, value in pairs)
-        whole = book.all_open or node.grip is Grip.GUIDE
+        whole = book.machine.grip is Grip.FREE or node.grip is Grip.GUIDE
         said = "" if whole else step_words(node, "free", words)
         return book.file("task").fill(variables=lines, step=said)
     lines = [_result(book, node, state, values)]
@@ -124,8 +150,13 @@ def _result(book: Book, node: Node, state: State, values: Values) -> str:
     """What came of the last action."""
     cursor = state.cursor
     result: Json
-    if cursor is not None and cursor.read is not None:
-        result = shown_slice(cursor.read, state, book.procedure.inputs, values, book.language)
+    looked = None if cursor is None else cursor.read
+    if isinstance(looked, SearchMade | EntryDescribed):
+        result = told(looked, book.machine.tools, book.language)
+        searched = isinstance(looked, SearchMade)
+        tool = book.block.search_name if searched else book.block.describe_name
+    elif looked is not None:
+        result = shown_slice(looked, state, book.procedure.inputs, values, book.language)
         tool = book.block.read_name
     elif (
         cursor is None or cursor.tool is None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sopwith.errors import Text
 from sopwith.ir.diagnostic import Diagnostic
-from sopwith.ir.procedure import Step
+from sopwith.ir.procedure import Step, matching
 from sopwith.ir.tool import Effect, ToolSpec
 from sopwith.lang.check.bindings import misfits
 from sopwith.lang.check.subject import Subject, close, meant
@@ -57,7 +57,7 @@ def _allowed(subject: Subject) -> Iterator[Diagnostic]:
         for where, tool in named:
             unknown = list(_exists(subject, "SW401", where, tool))
             yield from unknown
-            if procedure.tools is not None and tool not in procedure.tools and not unknown:
+            if procedure.tools is not None and not unknown and not _permits(subject, procedure.tools, tool):
                 message = Text(
                     f"the tool '{tool}' is not in the procedure's list of tools",
                     f"工具“{tool}”不在流程的 tools 列表中",
@@ -66,12 +66,28 @@ def _allowed(subject: Subject) -> Iterator[Diagnostic]:
                 yield subject.error("SW402", where, message, hint)
 
 
+def _permits(subject: Subject, permitted: Collection[str], tool: str) -> bool:
+    """Whether a list permits what a step names. Of `crm.*` that is not known without the tools, unless it is listed."""
+    if subject.tools is None and "*" in tool:
+        return True
+    return set(matching(permitted, subject.tools or (tool,))) >= set(matching((tool,), subject.tools or ()))
+
+
 def _exists(subject: Subject, code: str, path: Path, tool: str) -> Iterator[Diagnostic]:
     """A tool that is not there. The name of one that reads is remedied; what permits or writes is left to people."""
-    if subject.tools is not None and tool not in subject.tools:
+    if subject.tools is None:
+        return
+    found = matching((tool,), subject.tools)
+    if not found:
+        message = Text(f"no tool fits '{tool}'", f"没有符合“{tool}”的工具")
+        yield subject.error(
+            code, path, message, close(tool, sorted(subject.tools)) if subject.tools else _NO_TOOLS
+        )
+    elif "*" not in tool and tool not in subject.tools:
         message = Text(f"there is no tool '{tool}'", f"没有工具“{tool}”")
         permitted = subject.procedure.tools if code == "SW401" else None
-        offered = [name for name in sorted(subject.tools) if permitted is None or name in permitted]
+        listed = subject.tools if permitted is None else matching(permitted, subject.tools)
+        offered = [name for name in sorted(subject.tools) if name in listed]
         known = offered or sorted(subject.tools)
         fix = meant(path, tool, known) if path[-1] == "tool" else ()
         reads = fix and subject.tools[fix[0].text].effect is Effect.READ

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sopwith.errors import Text
 from sopwith.expr.expression import Expression
 from sopwith.ir.diagnostic import Diagnostic
-from sopwith.ir.procedure import Grip, Step
+from sopwith.ir.procedure import Grip, Step, matching
 from sopwith.ir.tool import Effect
 from sopwith.lang.check.subject import Subject
 
@@ -93,7 +93,8 @@ def _tools(subject: Subject) -> Iterator[Diagnostic]:
         return
     used = set(subject.procedure.step_tools())
     for i, tool in enumerate(subject.procedure.tools or ()):
-        if tool not in used and (subject.tools is None or tool in subject.tools):
+        meant = used.intersection(matching((tool,), used))
+        if not meant and ("*" in tool or subject.tools is None or tool in subject.tools):
             message = Text(f"no step uses the tool '{tool}'", f"没有步骤使用工具“{tool}”")
             hint = Text("Permit what is needed only: remove it.", "只应允许需要的工具：请删除。")
             yield subject.warning("SW410", ("tools", i), message, hint)

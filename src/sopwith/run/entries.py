@@ -1,0 +1,82 @@
+"""Tools and procedures as entries of an index: the texts that they are found by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+from sopwith.find import Entry, Index
+from sopwith.ir.procedure import Procedure
+from sopwith.ir.tool import ToolSpec
+from sopwith.ir.value import Json
+
+IN_MEMORY = ":memory:"
+DEPTH = 6
+"""So deep the words of a schema are read."""
+
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_MAPS = ("$defs", "definitions")
+
+
+def tool_index(specs: Iterable[ToolSpec]) -> Index:
+    """An index of tools, in memory."""
+    index = Index(IN_MEMORY)
+    index.sync("tool", map(tool_entry, specs))
+    return index
+
+
+def procedure_index(procedures: Iterable[Procedure]) -> Index:
+    """An index of procedures, in memory."""
+    index = Index(IN_MEMORY)
+    index.sync("procedure", map(procedure_entry, procedures))
+    return index
+
+
+def tool_entry(spec: ToolSpec) -> Entry:
+    """A tool: its name, its description, the words of its parameters, and its source."""
+    source, _, name = spec.name.rpartition(".")
+    words = "\n".join(dict.fromkeys(_words(spec.input_schema, DEPTH)))
+    return Entry(
+        kind="tool", id=spec.name, name=name, description=spec.description, body=words, source=source
+    )
+
+
+def procedure_entry(procedure: Procedure) -> Entry:
+    """A procedure: its name, description, tags and examples, and the names of its steps."""
+    return Entry(
+        kind="procedure",
+        id=procedure.id,
+        name=procedure.name or procedure.id,
+        description=procedure.description,
+        body="\n".join(step.name for step in procedure.steps.values() if step.name),
+        tags=procedure.tags,
+        examples=procedure.examples,
+    )
+
+
+def _words(schema: Json, depth: int) -> Iterator[str]:
+    """The names of parameters, their descriptions and listed values, at any place of a schema."""
+    if not isinstance(schema, dict) or depth == 0:
+        return
+    node = cast("dict[str, Json]", schema)
+    for key in ("title", "description"):
+        if isinstance(node.get(key), str):
+            yield node[key]
+    listed = node.get("enum")
+    if isinstance(listed, list):
+        yield from (value for value in cast("list[Json]", listed) if isinstance(value, str))
+    properties = node.get("properties")
+    if isinstance(properties, dict):
+        for name, item in cast("dict[str, Json]", properties).items():
+            yield name
+            yield from _words(item, depth - 1)
+    for key in ("items", "additionalProperties"):
+        yield from _words(node.get(key), depth - 1)
+    for key in _LISTS:
+        parts = node.get(key)
+        for part in cast("list[Json]", parts) if isinstance(parts, list) else ():
+            yield from _words(part, depth - 1)
+    for key in _MAPS:
+        parts = node.get(key)
+        for part in cast("dict[str, Json]", parts).values() if isinstance(parts, dict) else ():
+            yield from _words(part, depth - 1)
