@@ -55,9 +55,9 @@ def resolve_period(start: str, length: str, today: str) -> Period:
     said_on = _today(today)
     words, length_words = _plain(start), _plain(length)
     if not words:
-        raise ToolError("unresolved", "no words for the first day were given")
+        raise ToolError("unresolved", "no words for the first day were given", zh="没有给出开始日期")
     if len(words) > 80 or len(length_words) > 80:
-        raise ToolError("unresolved", "the words for the dates are too long to be dates")
+        raise ToolError("unresolved", "the words for the dates are too long to be dates", zh="日期的描述过长")
     if _STARTS_WITH_JOINER.match(length_words):
         words, length_words = f"{words} {length_words}", ""
     elif length_words == words:
@@ -67,20 +67,28 @@ def resolve_period(start: str, length: str, today: str) -> Period:
     first, last, part = _first_and_last(words, said_on)
     if last is None and (named := _two_days(length_words, said_on)):
         if named[0] != first:
-            raise ToolError("contradictory", f"{start!r} and {length!r} begin on different days")
+            raise ToolError("contradictory", f"{start!r} is not {length!r}", zh=f"“{start}”与“{length}”不符")
         last, length_words = named[1], ""
     _refuse_unfit(first, said_on)
     if last is None:
         days = _length(length_words)
         if part == "afternoon" and days != 0.5:
-            raise ToolError("ambiguous", f"{length!r} from an afternoon on: how many whole and half days?")
+            raise ToolError(
+                "ambiguous",
+                f"{length!r} from an afternoon on: how many whole and half days?",
+                zh=f"从下午开始的“{length}”：是几个整天和半天？",
+            )
         last = _working_days(first, count=math.ceil(days))[-1]
         _refuse_unfit(last, said_on)
     else:
         _refuse_unfit(last, said_on)
         days = float(len(_working_days(first, until=last)))
         if length_words and _length(length_words) != days:
-            raise ToolError("contradictory", f"{start!r} is {days:g} working days, not {length!r}")
+            raise ToolError(
+                "contradictory",
+                f"{start!r} is {days:g} working days, not {length!r}",
+                zh=f"“{start}”是 {days:g} 个工作日，与“{length}”不符",
+            )
     return {"start_date": first.isoformat(), "end_date": last.isoformat(), "days": days}
 
 
@@ -90,17 +98,23 @@ def _today(text: str) -> date:
     except ValueError:
         day = date.min
     if not 2000 <= day.year < 2200:
-        raise ToolError("unresolved", f"today must be an ISO date, not {text!r}")
+        raise ToolError(
+            "unresolved", f"today must be an ISO date, not {text!r}", zh=f"today 不是 ISO 日期：{text}"
+        )
     return day
 
 
 def _refuse_unfit(day: date, today: date) -> None:
     if day < today:
-        raise ToolError("past", f"{day} is past")
+        raise ToolError("past", f"{day} is past", zh=f"{day} 已过")
     if day > today + relativedelta(years=1):
-        raise ToolError("too_far", f"{day} is more than a year ahead")
+        raise ToolError("too_far", f"{day} is more than a year ahead", zh=f"{day} 在一年之后")
     if day.weekday() > 4:
-        raise ToolError("not_a_working_day", f"{day} is a {day:%A}")
+        raise ToolError("not_a_working_day", f"{day} is a {day:%A}", zh=f"{day} 是{_weekday_zh(day)}")
+
+
+def _weekday_zh(day: date) -> str:
+    return f"星期{'一二三四五六日'[day.weekday()]}"
 
 
 def _working_days(first: date, *, count: int | None = None, until: date | None = None) -> list[date]:
@@ -169,13 +183,13 @@ def _length(words: str) -> float:
     elif found := _WEEKS.fullmatch(text):
         days = _number(found["number"]) * 5
     elif _VAGUE_LENGTH.search(text):
-        raise ToolError("ambiguous", f"{words!r} is not one number of days")
+        raise ToolError("ambiguous", f"{words!r} is not one number of days", zh=f"“{words}”不是确定的天数")
     else:
-        raise ToolError("unresolved", f"how long: {words!r} is not a length in days")
+        raise ToolError("unresolved", f"{words!r} is not a length in days", zh=f"“{words}”不是天数")
     if days <= 0 or days % 0.5:
-        raise ToolError("unresolved", f"{words!r}: leave is taken in whole and half days")
+        raise ToolError("unresolved", f"{words!r} is not whole and half days", zh=f"“{words}”不以半天计")
     if days > 260:
-        raise ToolError("too_far", f"{words!r} is longer than a year")
+        raise ToolError("too_far", f"{words!r} is longer than a year", zh=f"“{words}”超过一年")
     return days
 
 
@@ -302,10 +316,15 @@ def _last_day(text: str, first: date, today: date) -> date:
         except ToolError as error:
             if error.code != "past":
                 raise
-            raise ToolError("contradictory", f"the last day {text!r} is before the first, {first}") from error
+            raise _before(text, first) from error
     if last < first:
-        raise ToolError("contradictory", f"the last day {last} is before the first, {first}")
+        raise _before(last, first)
     return last
+
+
+def _before(last: date | str, first: date) -> ToolError:
+    words = f"the last day {last} is before the first, {first}"
+    return ToolError("contradictory", words, zh=f"最后一天 {last} 早于第一天 {first}")
 
 
 def _day(text: str, today: date, since: date) -> date:
@@ -331,7 +350,7 @@ def _day(text: str, today: date, since: date) -> date:
         return _numbers(found, since, text)
     if found := _DATE_ZH.fullmatch(text):
         if not 1 <= int(found["month"]) <= 12:
-            raise ToolError("unresolved", f"there is no day {text!r}")
+            raise _no_day(text)
         named = f"{found['day']} {_MONTHS[int(found['month']) - 1]}"
         if found["year"] is None:
             return _coming_date(named, since, text)
@@ -349,11 +368,13 @@ def _day(text: str, today: date, since: date) -> date:
         weekday, rest = found
         day = _day(rest, today, since)
         if day.weekday() != weekday:
-            raise ToolError("contradictory", f"{text!r}: {day} is a {day:%A}")
+            raise ToolError(
+                "contradictory", f"{text!r}: {day} is a {day:%A}", zh=f"{day} 是{_weekday_zh(day)}"
+            )
         return day
     if _STRETCH.fullmatch(text):
-        raise ToolError("ambiguous", f"{text!r} is not one day")
-    raise ToolError("unresolved", f"{text!r} names no day")
+        raise ToolError("ambiguous", f"{text!r} is not one day", zh=f"“{text}”不是确定的一天")
+    raise ToolError("unresolved", f"{text!r} names no day", zh=f"“{text}”没有说明是哪一天")
 
 
 def _in_week(weeks: int, weekday: int, today: date) -> date:
@@ -362,7 +383,9 @@ def _in_week(weeks: int, weekday: int, today: date) -> date:
 
 def _coming(weekday: int, since: date, text: str) -> date:
     if since.weekday() == weekday:
-        raise ToolError("ambiguous", f"{text!r} may be {since} or a week later")
+        raise ToolError(
+            "ambiguous", f"{text!r}: {since} or a week later?", zh=f"“{text}”：{since} 还是一周后？"
+        )
     return since + relativedelta(days=(weekday - since.weekday()) % 7)
 
 
@@ -374,21 +397,23 @@ def _english_weekday(found: re.Match[str], today: date, since: date, text: str) 
     if found["week"] == "this" and not named_week:
         return _in_week(0, weekday, today)
     if named_week:
-        raise ToolError("ambiguous", f"{text!r} names two weeks")
+        raise ToolError("ambiguous", f"{text!r} names two weeks", zh=f"“{text}”说的是两个不同的星期")
     if found["week"] is None:
         return _coming(weekday, since, text)
     if found["week"] == "last":
-        raise ToolError("past", f"{text!r} is past")
+        raise ToolError("past", f"{text!r} is past", zh=f"“{text}”已过")
     coming = today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
     if found["week"] == "next" and coming != _in_week(1, weekday, today):
-        raise ToolError("ambiguous", f"{text!r} may be {coming} or {coming + timedelta(weeks=1)}")
+        raise ToolError(
+            "ambiguous", f"{text!r}: {coming} or a week later?", zh=f"“{text}”：{coming} 还是一周后？"
+        )
     return coming
 
 
 def _day_of_month(number: int, month: date, text: str) -> date:
     day = month + relativedelta(day=number) if number else month
     if day.day != number:  # relativedelta clamps: the 31st of November would be the 30th
-        raise ToolError("unresolved", f"there is no day {text!r} in {month:%B %Y}")
+        raise ToolError("unresolved", f"{month:%B %Y} has no {text!r}", zh=f"{month:%Y-%m} 没有“{text}”")
     return day
 
 
@@ -396,7 +421,11 @@ def _coming_day(number: int, since: date, text: str) -> date:
     if number >= since.day:
         return _day_of_month(number, since, text)
     if since.day - number <= 10:
-        raise ToolError("past", f"{text!r} has just passed; name the month if the next one is meant")
+        raise ToolError(
+            "past",
+            f"{text!r} has just passed; name the month if the next one is meant",
+            zh=f"“{text}”刚过；如指下一次，请说明月份",
+        )
     return _day_of_month(number, since + relativedelta(months=1), text)
 
 
@@ -405,17 +434,23 @@ def _coming_date(words: str, since: date, text: str) -> date:
     if since in (before, after):
         return since
     if since - before <= timedelta(days=90):
-        raise ToolError("past", f"{text!r} has passed on {before}; give the year if the next one is meant")
+        raise ToolError(
+            "past",
+            f"{text!r} has passed on {before}; give the year if the next one is meant",
+            zh=f"“{text}”已于 {before} 过去；如指下一次，请说明年份",
+        )
     return after
 
 
 def _numbers(found: re.Match[str], since: date, text: str) -> date:
     a, b = int(found["a"]), int(found["b"])
     if a <= 12 and b <= 12 and a != b:
-        raise ToolError("ambiguous", f"{text!r} may be day and month or month and day")
+        raise ToolError(
+            "ambiguous", f"{text!r} may be day and month or month and day", zh=f"“{text}”日月不明"
+        )
     day, month = max(a, b), min(a, b)
     if not 1 <= month <= 12 or day < 1:
-        raise ToolError("unresolved", f"there is no day {text!r}")
+        raise _no_day(text)
     named = f"{day} {_MONTHS[month - 1]}"
     return (
         _read(f"{named} {found['year']}", since, text) if found["year"] else _coming_date(named, since, text)
@@ -435,6 +470,10 @@ def _weekday_and_rest(text: str) -> tuple[int, str] | None:
     return None
 
 
+def _no_day(text: str) -> ToolError:
+    return ToolError("unresolved", f"there is no day {text!r}", zh=f"没有“{text}”这一天")
+
+
 def _read(words: str, seen_from: date, text: str, prefer: str = "future") -> date:
     """What the date library reads in `words`, which have to pin one day."""
     data = DateDataParser(
@@ -448,7 +487,7 @@ def _read(words: str, seen_from: date, text: str, prefer: str = "future") -> dat
         },
     ).get_date_data(words)
     if data.date_obj is None:
-        raise ToolError("unresolved", f"there is no day {text!r}")
+        raise _no_day(text)
     if data.period != "day":
-        raise ToolError("ambiguous", f"{text!r} is a {data.period}, not one day")
+        raise ToolError("ambiguous", f"{text!r} is not one day", zh=f"“{text}”不是确定的一天")
     return data.date_obj.date()

@@ -22,6 +22,7 @@ from sopwith.tools import ToolError, tool
 Kind = Literal["annual", "sick", "personal"]
 EmployeeType = Literal["regular", "intern", "contractor"]
 
+_KINDS: dict[str, str] = {"annual": "年假", "sick": "病假", "personal": "事假"}
 _TABLES = """
 CREATE TABLE employee (user_id TEXT PRIMARY KEY, name TEXT NOT NULL, type TEXT NOT NULL, mentor TEXT);
 CREATE TABLE balance (
@@ -138,11 +139,19 @@ def submit_leave(
         ).fetchone()
         if filed is not None:
             if filed[1:] != asked:
-                raise ToolError("key_conflict", "this idempotency key has already filed another request")
+                raise ToolError(
+                    "key_conflict",
+                    "this idempotency key has already filed another request",
+                    zh="该幂等键已用于另一份申请",
+                )
             return {"request_id": f"LR-{filed[0]:05}", "status": "ok"}
         left = _days_left(database, user_id, kind)
         if left < days:
-            raise ToolError("insufficient_balance", f"{left:g} days of {kind} leave are left, not {days:g}")
+            raise ToolError(
+                "insufficient_balance",
+                f"{left:g} days of {kind} leave are left, not {days:g}",
+                zh=f"{_KINDS[kind]}只剩 {left:g} 天，不足 {days:g} 天",
+            )
         database.execute(
             "UPDATE balance SET days = days - ? WHERE user_id = ? AND kind = ?", (days, user_id, kind)
         )
@@ -163,7 +172,7 @@ def notify_mentor(user_id: str, *, idempotency_key: str) -> Notice:
     with _database(write=True) as database:
         mentor = _employee(database, user_id)["mentor"]
         if not mentor:
-            raise ToolError("no_mentor", f"{user_id} has no mentor")
+            raise ToolError("no_mentor", f"{user_id} has no mentor", zh=f"{user_id} 没有导师")
         database.execute(
             "INSERT INTO notice (key, user_id, mentor) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
             (idempotency_key, user_id, mentor),
@@ -178,11 +187,19 @@ def _refuse_wrong(start_date: str, days: float, reason: str) -> None:
     try:
         date.fromisoformat(start_date)
     except ValueError as error:
-        raise ToolError("invalid_date", f"{start_date!r} is not a date in ISO 8601") from error
+        raise ToolError(
+            "invalid_date",
+            f"{start_date!r} is not a date in ISO 8601",
+            zh=f"“{start_date}”不是 ISO 8601 日期",
+        ) from error
     if not 0 < days <= 366 or days % 0.5:
-        raise ToolError("invalid_days", f"leave is taken in whole and half days, not {days:g}")
+        raise ToolError(
+            "invalid_days",
+            f"leave is taken in whole and half days, not {days:g}",
+            zh=f"请假以整天或半天计，不能是 {days:g} 天",
+        )
     if not reason.strip():
-        raise ToolError("no_reason", "a leave request needs a reason")
+        raise ToolError("no_reason", "a leave request needs a reason", zh="请假申请需要事由")
 
 
 def _employee(database: sqlite3.Connection, user_id: str) -> Employee:
@@ -190,7 +207,7 @@ def _employee(database: sqlite3.Connection, user_id: str) -> Employee:
         "SELECT user_id, name, type, coalesce(mentor, '') FROM employee WHERE user_id = ?", (user_id,)
     ).fetchone()
     if row is None:
-        raise ToolError("unknown_employee", f"there is no employee {user_id!r}")
+        raise ToolError("unknown_employee", f"there is no employee {user_id!r}", zh=f"没有员工 {user_id}")
     return {"user_id": row[0], "name": row[1], "type": row[2], "mentor": row[3]}
 
 
@@ -199,7 +216,11 @@ def _days_left(database: sqlite3.Connection, user_id: str, kind: str) -> float:
         "SELECT days FROM balance WHERE user_id = ? AND kind = ?", (user_id, kind)
     ).fetchone()
     if row is None:
-        raise ToolError("no_balance", f"{user_id} has no account for {kind} leave")
+        raise ToolError(
+            "no_balance",
+            f"{user_id} has no account for {kind} leave",
+            zh=f"{user_id} 没有{_KINDS.get(kind, kind)}额度",
+        )
     return float(row[0])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sopwith.errors import Text
 from sopwith.tools import FunctionSource, ToolError, load_module
 
 LEAVE = Path(__file__).parents[2] / "examples" / "leave"
@@ -186,3 +188,20 @@ async def test_the_engine_fills_the_key_and_a_model_never_sees_it() -> None:
     )
     assert refused.error is not None and refused.error.code == "ambiguous"
     await source.close()
+
+
+def test_a_refusal_says_the_same_in_chinese() -> None:
+    with pytest.raises(ToolError) as error:
+        hr.submit_leave(**LEAVE_OF_TWO_DAYS | {"days": 99.0}, idempotency_key="k")
+    assert error.value.said == Text("10 days of annual leave are left, not 99", "年假只剩 10 天，不足 99 天")
+
+
+@pytest.mark.parametrize("module", ["tools.py", "period.py"])
+def test_every_error_of_the_example_is_said_in_both_languages(module: str) -> None:
+    tree = ast.parse((LEAVE / module).read_text("utf-8"))
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "ToolError"
+    ]
+    assert calls and all([key.arg for key in call.keywords] == ["zh"] for call in calls)

@@ -17,6 +17,7 @@ from sopwith.ir.value import Json
 from sopwith.lang.check import check
 from sopwith.lang.comments import Comments
 from sopwith.lang.document import Document
+from sopwith.lang.edit import edited
 from sopwith.lang.fix import fix
 from sopwith.lang.layout import lay_out
 from sopwith.lang.yaml import format_yaml, read_yaml
@@ -232,6 +233,22 @@ def test_a_fix_whose_writing_would_lose_a_comment_is_not_applied(monkeypatch: py
     monkeypatch.setattr("sopwith.lang.fix.lay_out", forgetful)
     fixed = fix(text, "p.yaml", checked)
     assert (fixed.text, fixed.applied, [d.code for d in fixed.left]) == (text, (), ["SW504"])
+
+
+def test_an_edit_of_a_line_that_loses_a_comment_is_made_in_the_whole_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = WHOLE.replace("hr.balance  # reads", "hr.balence  # reads")
+    assert not fix(text, "p.yaml", checked).rewritten
+
+    def careless(*given: Any) -> str | None:
+        """An editor at fault: it takes a comment along."""
+        changed = edited(*given)
+        return None if changed is None else changed.replace("  # reads", "")
+
+    monkeypatch.setattr("sopwith.lang.fix.edited", careless)
+    fixed = fix(text, "p.yaml", checked)
+    assert fixed.rewritten and "tool: hr.balance  # reads" in fixed.text and "# what is left" in fixed.text
 
 
 def test_comments_of_what_goes_away_stay() -> None:

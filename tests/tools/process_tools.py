@@ -114,7 +114,7 @@ def huge(characters: int) -> str:
 @tool(process=True, effect="write", idempotent=True)
 def book(room: str, on: date, *, idempotency_key: str) -> list[Any]:
     if room == "none":
-        raise ToolError("no_room", "没有房间")
+        raise ToolError("no_room", "there is no room", zh="没有房间")
     return [room, on, type(on).__name__, idempotency_key]
 
 

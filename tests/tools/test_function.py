@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 from sopwith.errors import UserError
 from sopwith.ir.tool import Effect, ToolSpec
 from sopwith.tools import FunctionSource, ToolError, ToolResult, tool, tools_of
+from sopwith.tools.refusal import in_language
 
 
 class Kind(Enum):
@@ -204,6 +205,16 @@ async def test_what_is_raised_becomes_a_typed_error_and_only_a_tool_error_proves
     assert (result.error.code, result.error.message) == (code, message)
     assert result.unknown is (effect is not Effect.READ and not isinstance(raised, ToolError))
     await source.close()
+
+
+async def test_a_tool_error_in_two_languages_is_told_in_that_of_the_run() -> None:
+    @tool(name="t.fail")
+    def fail() -> None:
+        raise ToolError("closed", "closed on Sunday", zh="星期日休息")
+
+    error = (await FunctionSource([fail]).call("t.fail", {}, key="k", seconds=None)).error
+    assert error is not None
+    assert [in_language(error, one).message for one in ("en", "zh")] == ["closed on Sunday", "星期日休息"]
 
 
 class Desk:

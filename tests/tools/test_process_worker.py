@@ -16,9 +16,10 @@ import pytest
 from tests.tools import process_tools
 from tests.tools.servers import alive, marked, until
 
-from sopwith.errors import ToolSourceError, UserError
+from sopwith.errors import Text, ToolSourceError, UserError
 from sopwith.tools import FunctionSource, ToolResult, load_module, tool
 from sopwith.tools.process_worker import Processes
+from sopwith.tools.refusal import both
 
 SOON = 0.3
 AMPLE = 30.0
@@ -57,7 +58,7 @@ async def test_arguments_key_and_result_are_as_in_a_thread(source: FunctionSourc
 @pytest.mark.parametrize(
     ("name", "arguments", "code", "message", "unknown"),
     [
-        ("book", {"room": "none", "on": "2026-01-02"}, "no_room", "没有房间", False),
+        ("book", {"room": "none", "on": "2026-01-02"}, "no_room", "there is no room", False),
         ("fails", {}, "exception", "ValueError: no such ticket\n工单不存在", False),
         ("leave", {"how": "sys"}, "exception", "SystemExit: 4", True),
         ("leave", {"how": "exit"}, "process_lost", "ended during the call (exit status 3)", True),
@@ -72,6 +73,11 @@ async def test_a_failure_is_typed_and_the_next_call_works(
     assert result.error is not None and result.error.code == code and message in result.error.message
     assert result.unknown is unknown
     assert (await call(source, "echo", value="next")).value == "next"
+
+
+async def test_the_words_of_a_tool_error_come_in_both_languages(source: FunctionSource) -> None:
+    error = (await call(source, "book", room="none", on="2026-01-02")).error
+    assert error is not None and both(error) == Text("there is no room", "没有房间")
 
 
 async def test_what_a_function_prints_or_reads_does_not_get_in_between(

@@ -20,13 +20,19 @@ class ToolError(Exception):
     """Raise this in a tool to give the caller a typed error: `on_error` can branch on its `code`.
 
     It says that **nothing was done**: a write that raises it may be tried again. Raise anything else where
-    that is not certain.
+    that is not certain. `zh` is the message in Chinese: a run in Chinese is told that one.
     """
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, *, zh: str | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.zh = zh
+
+    @property
+    def said(self) -> Text | str:
+        """The message: in both languages, or in the one that it was given in."""
+        return self.message if self.zh is None else Text(self.message, self.zh)
 
 
 @dataclass(frozen=True, slots=True)

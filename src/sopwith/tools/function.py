@@ -197,7 +197,7 @@ def _result(spec: ToolSpec, value: object, error: BaseException | None) -> ToolR
         case None:
             pass
         case ToolError():
-            return failed(error.code, error.message)
+            return failed(error.code, error.said)
         case ToolSourceError():
             return failed("unavailable", error.message)
         case Ended():

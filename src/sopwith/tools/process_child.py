@@ -84,7 +84,7 @@ def _outcome(
             return {"raised": read.message}
         value = function(**read[1], **({KEY: key} if signature.takes_key else {}))
     except ToolError as error:
-        return {"refused": [error.code, error.message]}
+        return {"refused": [error.code, error.message, error.zh]}
     except BaseException as error:
         return {"raised": _words(error)}
     try:

@@ -270,7 +270,8 @@ class _Process:
 
 def _value(answer: dict[str, Any]) -> Json:
     if "refused" in answer:
-        raise ToolError(*answer["refused"])
+        code, message, zh = answer["refused"]
+        raise ToolError(code, message, zh=zh)
     if "raised" in answer:
         raise Raised(answer["raised"])
     if "unstorable" in answer:
