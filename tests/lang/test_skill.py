@@ -91,6 +91,39 @@ def test_an_edited_or_missing_yaml_is_not_used(tmp_path: Path) -> None:
     assert list(read(folder).procedure.steps) == ["get", "submit"]
 
 
+@pytest.mark.parametrize(
+    ("tools", "severity", "lost"),
+    [
+        ("hr.get hr.submit", None, ""),
+        ("hr.submit  hr.get", None, ""),
+        ("hr.get hr.submit hr.cancel", Severity.WARNING, "(+hr.cancel)"),
+        ("hr.get", Severity.ERROR, "(-hr.submit)"),
+        ("hr.get hr.cancel", Severity.ERROR, "(-hr.submit, +hr.cancel)"),
+        ("", Severity.ERROR, "(-hr.get, -hr.submit)"),
+    ],
+)
+def test_tools_that_were_edited_only_in_the_head_are_named(
+    tools: str, severity: Severity | None, lost: str, tmp_path: Path
+) -> None:
+    files = write_skill(PROCEDURE)
+    line = "allowed-tools: hr.get hr.submit\n"
+    assert line in files["SKILL.md"]
+    files["SKILL.md"] = files["SKILL.md"].replace(
+        line, line.replace("hr.get hr.submit", tools) if tools else ""
+    )
+    document = read(put(files, tmp_path / "leave-request"))
+    assert document.procedure == PROCEDURE
+    assert [note.severity for note in document.notes] == ([] if severity is None else [severity])
+    assert all(
+        note.code == "SW721"
+        and note.place.line == (4 if tools else 1)
+        and "allowed-tools" in note.message.en
+        and lost in note.message.en
+        and lost.strip("()") in note.message.zh
+        for note in document.notes
+    )
+
+
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     folder = put(write_skill(PROCEDURE), tmp_path / "leave-request")
     outside = tmp_path / "outside.yaml"

@@ -103,7 +103,7 @@ def write_skill(
     metadata = {_ID: procedure.id}
     metadata |= {_TITLE: procedure.name} if procedure.name else {}
     metadata |= {_TAGS: ", ".join(procedure.tags)} if procedure.tags else {}
-    tools = procedure.tools if procedure.tools is not None else _tools_named(procedure)
+    tools = _listed(procedure)
     metadata |= {_TOOLS: _OF_STEPS} if procedure.tools is None and tools else {}
     plain = _skill_text(name, description, tools, metadata, body)
     head, said = _parts(plain, Problems(SKILL), name)
@@ -124,6 +124,11 @@ def _body(procedure: Procedure, language: str, files: Mapping[str, str]) -> str:
         return write_routine(with_deeds(procedure, language, files), language)
     except ProcedureError:
         return write_routine(procedure, language)
+
+
+def _listed(procedure: Procedure) -> tuple[str, ...]:
+    """What `allowed-tools` says of a procedure."""
+    return procedure.tools if procedure.tools is not None else _tools_named(procedure)
 
 
 def _tools_named(procedure: Procedure) -> tuple[str, ...]:
@@ -154,7 +159,7 @@ def _skill_text(
     name: str, description: str, tools: tuple[str, ...] | None, metadata: dict[str, str], body: str
 ) -> str:
     head: dict[str, Json] = {"name": name, "description": description}
-    if tools and not any(re.search(r"[\s,()]", tool) for tool in tools):
+    if tools and _can_be_listed(tools):
         head["allowed-tools"] = " ".join(tools)
     head["metadata"] = cast("Json", metadata)
     return f"---\n{lay_out(head)}---\n\n{body}"
@@ -274,7 +279,8 @@ def _with_reference(document: Document, head: _Head, body: str, path: Path) -> D
         return replace(document, notes=(*document.notes, *problems.diagnostics()))
     same_words = metadata.get(_TEXT) == _words_hash(head.description, body)
     if same_words and reference.procedure.digest() == metadata[_PROCEDURE]:
-        return replace(reference, notes=document.notes)
+        _compare_tools(reference.procedure, head, problems, _place_of_tools(document))
+        return replace(reference, notes=(*document.notes, *problems.diagnostics()))
     paths = differences(reference.procedure, document.procedure)
     held = any(_holds_back(reference.procedure, path) for path in paths)
     lost = ", ".join(paths) or "-"
@@ -290,6 +296,37 @@ def _with_reference(document: Document, head: _Head, body: str, path: Path) -> D
         _DECIDE if held else _CONVERT,
     )
     return replace(document, notes=(*document.notes, *problems.diagnostics()))
+
+
+def _compare_tools(procedure: Procedure, head: _Head, problems: Problems, place: Place) -> None:
+    """Note where `allowed-tools` names other tools than `procedure`, which counts. One that this permits is an
+    error: whoever took it out of the list means it not to be called."""
+    permitted = _listed(procedure)
+    if head.tools is None and not _can_be_listed(permitted):
+        return
+    listed = head.tools or ()
+    taken = [tool for tool in permitted if tool not in listed]
+    added = [tool for tool in listed if tool not in permitted]
+    if not taken and not added:
+        return
+    lost = ", ".join((*(f"-{tool}" for tool in taken), *(f"+{tool}" for tool in added)))
+    note = problems.add if taken else problems.warn
+    said = Text(
+        f"allowed-tools was edited since the skill was written: {REFERENCE} counts, and names other tools ({lost})",
+        f"技能写成之后 allowed-tools 被改动：以 {REFERENCE} 为准，其中的工具不同（{lost}）",
+    )
+    note("SW721", place, said, _CONVERT)
+
+
+def _place_of_tools(document: Document) -> Place:
+    lines = enumerate(document.text.splitlines(), 1)
+    at = next((i for i, line in lines if line.startswith("allowed-tools")), 1)
+    return Place(file=document.file, line=at)
+
+
+def _can_be_listed(tools: tuple[str, ...]) -> bool:
+    """Whether `tools` can be written between spaces, each read as itself."""
+    return bool(tools) and not any(re.search(r"[\s,()]", tool) for tool in tools)
 
 
 def _holds_back(procedure: Procedure, path: str) -> bool:
