@@ -217,8 +217,13 @@ _DOES = st.one_of(
 def sayable_procedures(draw: st.DrawFn) -> Procedure:
     """Procedures that Routine text can say as a whole."""
     data = draw(graphs(_CONDITIONS))
+    names = list(data["steps"])
     for id_, step in data["steps"].items():
         step |= {"id": id_, **draw(_SAID), **draw(_DOES)}
+        to = draw(st.lists(st.sampled_from(names), max_size=3))
+        if to:
+            conditions = draw(edge_conditions(len(to), _CONDITIONS))
+            step["on_error"] = [{"to": t, **c} for t, c in zip(to, conditions, strict=True)]
     head = draw(
         optional(
             {"name": SENTENCES, "description": st.lists(SENTENCES, min_size=1, max_size=2).map("\n".join)}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from sopwith.errors import ProcedureError
+from sopwith.ir.diagnostic import Diagnostic
 from sopwith.ir.procedure import Edge, Input, Procedure
 from sopwith.lang.routine import read_routine
 from sopwith.lang.routine_text import sayable, unsaid, write_routine
@@ -202,6 +204,57 @@ def test_the_id_comes_from_the_title_or_the_file() -> None:
     assert read_routine("Step 1. a", "flows/leave-request.zh.txt").procedure.id == "leave_request"
     found = read_routine("# 请假（草稿）（leave）\nStep 1. a", "x.txt").procedure
     assert (found.id, found.name) == ("leave", "请假（草稿）")
+
+
+AFTER_ERRORS = {
+    "en": """\
+# Returns (returns)
+
+Step 1. Find the order, using the shop.find tool. Output: order. On error: go to Step 3.
+Step 2. Pay, using the shop.pay tool and terminate the workflow. On error: if `error.code == 'busy; no'`, go to \
+Step 2; if "the shop, or the buyer, is closed", go to Step 1; otherwise, go to Step 3.
+Step 3. Look into it and hand over to a person.
+""",
+    "zh": """\
+# 退货（returns）
+
+步骤 1. 查找订单，使用 shop.find 工具。输出：order。出错时：转到步骤 3。
+步骤 2. 退款，使用 shop.pay 工具，并结束流程。出错后：如果 `error.code == 'busy; no'`，转到步骤 2；\
+如果“店铺，或买家，停业”，转到步骤 1；否则，转到步骤 3。
+步骤 3. 查明原因，并转人工。
+""",
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_line_says_where_a_failure_leads(language: str) -> None:
+    document = read_routine(AFTER_ERRORS[language], "r.txt")
+    find, pay, _ = document.procedure.steps.values()
+    assert find.on_error == (Edge(to="step_3"),)
+    assert [(edge.to, edge.when, edge.otherwise) for edge in pay.on_error] == [
+        ("pay", "error.code == 'busy; no'", False), ("order", None, False), ("step_3", None, True),
+    ]  # fmt: skip
+    judge = pay.on_error[1].judge or ""
+    assert ("buyer" in judge or "买家" in judge) and not judge.startswith(("“", '"'))
+    assert document.place("steps", "pay", "on_error", 0, "when").line == 4
+    for written in ("en", "zh"):
+        assert read_routine(write_routine(document.procedure, written)).procedure == document.procedure
+    assert unsaid(document.procedure) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("On error: hand over to a person.", "SW122"),
+        ("On error: go to Step 9.", "SW124"),
+        ("出错时：转到步骤 1；然后再说。", "SW122"),
+        ("On error: go to Step 1. On error: go to Step 1.", "SW122"),
+    ],
+)
+def test_what_is_said_after_on_error_is_a_way_or_a_problem(said: str, code: str) -> None:
+    with pytest.raises(ProcedureError) as caught:
+        read_routine(f"Step 1. Look, and terminate the workflow. {said}")
+    assert [cast("Diagnostic", one).code for one in caught.value.diagnostics] == [code]
 
 
 def test_what_the_form_cannot_say_is_named() -> None:

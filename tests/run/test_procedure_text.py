@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from sopwith.ir.procedure import Edge
 from sopwith.ir.tool import ToolSpec
 from sopwith.lang.compile import compile_procedure
 from sopwith.lang.yaml import read_yaml
@@ -36,3 +37,10 @@ def test_a_model_reads_what_steps_do_that_have_no_words(flat: bool) -> None:
     assert "wait 2 days" in text
     assert "Book it: run the procedure `book`" in text
     assert "approval" not in text
+
+
+def test_a_model_is_not_told_where_a_failure_leads() -> None:
+    go = PROCEDURE.steps["go"].model_copy(update={"on_error": (Edge(to="rest"),)})
+    procedure = PROCEDURE.model_copy(update={"steps": PROCEDURE.steps | {"go": go}})
+    text = routine(compile_procedure(procedure, TOOLS), "en", PLAIN)
+    assert text == routine(compile_procedure(PROCEDURE, TOOLS), "en", PLAIN)

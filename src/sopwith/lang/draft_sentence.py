@@ -179,7 +179,9 @@ def _line(words: str) -> Line:
     if not words or len(words) > MAX_LINE:
         return plain
     line = read_line(f"Step 2. {words}")
-    return plain if line is None or line.unclear is not None or line.id is not None else line
+    if line is None or line.unclear is not None or line.id is not None or line.on_error:
+        return plain
+    return line
 
 
 def _doubts(action: Action) -> tuple[str, ...]:

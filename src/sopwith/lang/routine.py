@@ -125,8 +125,9 @@ class _Reader:
             return
         said = Text(f"this part cannot be read: {line.unclear}", f"这一部分无法读取：{line.unclear}")
         hint = Text(
-            "a step has one tool, one input list and one output; a branch without a step only goes to one",
-            "一个步骤只有一个工具、一处输入和一个输出；不带步骤的分支只写转到哪一步",
+            "a step has one tool, one input list and one output; a branch without a step only goes to one, and after"
+            " 'On error:' stands 'go to Step 5'",
+            "一个步骤只有一个工具、一处输入和一个输出；不带步骤的分支只写转到哪一步；“出错时：”之后写“转到步骤 5”",
         )
         self._problem("SW122", at, said, hint)
 
@@ -203,6 +204,7 @@ class _Reader:
                 "uses": tuple(_use(name, written) for name in line.inputs) or None,
                 "returns": text_value() if line.output and not line.tool else None,
                 "next": self._next(line, path),
+                "on_error": self._on_error(line, path),
                 "end": line.end,
             }
         )
@@ -231,6 +233,15 @@ class _Reader:
         if not arms and following is not None:
             return self._edge(following, None, line, (*path, "next", 0))
         return tuple(edges)
+
+    def _on_error(self, line: Line, path: Path) -> tuple[Edge, ...]:
+        """The ways on after a failure of the step."""
+        ways = enumerate(line.on_error)
+        return tuple(
+            edge
+            for n, way in ways
+            for edge in self._edge(way.goto, way.condition, line, (*path, "on_error", n))
+        )
 
     def _edge(self, target: str, condition: Condition | None, line: Line, path: Path) -> tuple[Edge, ...]:
         at, source = self.sources[line.number]

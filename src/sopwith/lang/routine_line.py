@@ -23,8 +23,13 @@ _WAY = re.compile(
 
 _NAME_OF = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*"
 _NAMES = re.compile(rf"(?P<names>{_NAME_OF}(?:\s*[,，、]\s*{_NAME_OF})*)?\s*(?:[(（](?P<words>.+)[)）])?")
-_FIELD = re.compile(
-    r"(?:^|(?<=[.。;；:：?!？！…])|\s)\s*(?P<key>inputs?|outputs?|输入|输出)\s*[:：]\s*", re.IGNORECASE
+_AT_FIELD = r"(?:^|(?<=[.。;；:：?!？！…])|\s)\s*"
+_FIELD = re.compile(_AT_FIELD + r"(?P<key>inputs?|outputs?|输入|输出)\s*[:：]\s*", re.IGNORECASE)
+_STEP_FIELD = re.compile(
+    _AT_FIELD + r"(?P<key>inputs?|outputs?|输入|输出|on\s+error|出错[时后]?)\s*[:：]\s*", re.IGNORECASE
+)
+_GO = re.compile(
+    rf"(?:go\s+(?:back\s+)?to|转到|回到)\s*{_TARGET.format('to_')}(?:\s*[;；]\s*|$)", re.IGNORECASE
 )
 _LINK = r"(?:^(?:and\s+)?|\s*[,，;；]\s*(?:and\s+|并)?|\s+and\s+|\s*并)\s*"
 _END = re.compile(
@@ -33,6 +38,7 @@ _END = re.compile(
     rf"|(?:go\s+(?:back\s+)?to|转到|回到)\s*{_TARGET.format('to_')})$",
     re.IGNORECASE,
 )
+_KEYS = {"in": "in", "输入": "in", "ou": "out", "输出": "out", "on": "err", "出错": "err"}
 _STOPS = "?!？！…"
 _TOOL_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.\-/]*"
 _PLAIN_TOOL = re.compile(_TOOL_NAME)
@@ -66,6 +72,14 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorWay:
+    """A way on after a failure: to the step with the number `goto`."""
+
+    condition: Condition | None
+    goto: str
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """What one line says. `number` is that of the step, or of the branch (`2-1`) where `way` is true:
     then the line holds a condition and a target only. `inputs` and `output` are names; `needs` and
@@ -84,6 +98,7 @@ class Line:
     needs: str | None = None
     output: str | None = None
     gives: str | None = None
+    on_error: tuple[ErrorWay, ...] = ()
     unclear: str | None = None
 
 
@@ -119,7 +134,7 @@ def _way(number: str, rest: str) -> Line:
 
 
 def _step(number: str, id_: str | None, rest: str) -> Line:
-    body, fields = _fields(rest)
+    body, fields = _fields(rest, _STEP_FIELD)
     name, body = _name(_unstopped(body))
     body, end, goto = _ending(body)
     body, tool = _tool(body)
@@ -128,6 +143,7 @@ def _step(number: str, id_: str | None, rest: str) -> Line:
         condition, body = _condition(body)
     inputs, needs = _names(fields.get("in"))
     outputs, gives = _names(fields.get("out"))
+    on_error, not_read = _error_ways(fields.get("err", ""))
     unclear = _TOOL_LOST.search(body)
     several = f"{', '.join(outputs)}" if len(outputs) > 1 else None
     return Line(
@@ -143,7 +159,8 @@ def _step(number: str, id_: str | None, rest: str) -> Line:
         needs=needs,
         output=outputs[0] if outputs else None,
         gives=gives,
-        unclear=fields.get("twice") or several or (unclear.group() if unclear else None),
+        on_error=on_error,
+        unclear=fields.get("twice") or several or not_read or (unclear.group() if unclear else None),
     )
 
 
@@ -153,13 +170,27 @@ def _unstopped(text: str) -> str:
     return text[:-1].rstrip() if text[-1:] in (".", "。") else text
 
 
-def _fields(text: str) -> tuple[str, dict[str, str]]:
-    """The text before `Input:` and `Output:`, and what they hold."""
-    marks = list(_FIELD.finditer(text))
+def _error_ways(text: str) -> tuple[tuple[ErrorWay, ...], str | None]:
+    """The ways in `On error: if `…`, go to Step 3; otherwise, go to Step 4`, and the part that is none."""
+    found: list[ErrorWay] = []
+    while text:
+        condition, rest = _condition(text)
+        go = _GO.match(rest.translate(_DIGITS))
+        if go is None:
+            return tuple(found), text
+        target = f"{_numbers(go['to_branch'] or '')} {int(go['to_number'])}".strip()
+        found.append(ErrorWay(condition, target))
+        text = rest[go.end() :]
+    return tuple(found), None
+
+
+def _fields(text: str, pattern: re.Pattern[str] = _FIELD) -> tuple[str, dict[str, str]]:
+    """The text before `Input:`, `Output:` and, where `pattern` knows it, `On error:`; and what they hold."""
+    marks = list(pattern.finditer(text))
     fields: dict[str, str] = {}
     for i, mark in enumerate(marks):
         end = marks[i + 1].start() if i + 1 < len(marks) else len(text)
-        key = "in" if mark["key"][:2].lower() in ("in", "输入") else "out"
+        key = _KEYS[mark["key"][:2].lower()]
         if key in fields:
             fields["twice"] = mark.group().strip()
         fields[key] = _unstopped(text[mark.end() : end])
@@ -292,7 +323,17 @@ def write_line(line: Line, language: str) -> str:
     ):
         if names or words:
             text += f"{'' if zh else ' '}{key}{'：' if zh else ': '}{_list(names, words, zh)}{stop}"
+    if line.on_error:
+        text += f"{'出错时：' if zh else ' On error: '}{_spell_error_ways(line.on_error, zh)}{stop}"
     return text
+
+
+def _spell_error_ways(ways: tuple[ErrorWay, ...], zh: bool) -> str:
+    spelled = (
+        ("，" if zh else ", ").join((*_spell_condition(way.condition, zh), _spell_goto(way.goto, zh)))
+        for way in ways
+    )
+    return ("；" if zh else "; ").join(spelled)
 
 
 def _head(line: Line, language: str) -> str:
@@ -347,9 +388,11 @@ def _spell_ending(line: Line, zh: bool) -> str:
         return "结束流程" if zh else "terminate the workflow"
     if line.end == "escalate":
         return "转人工" if zh else "hand over to a person"
-    if line.goto:
-        return f"转到{label(line.goto, 'zh')}" if zh else f"go to {label(line.goto)}"
-    return ""
+    return _spell_goto(line.goto, zh) if line.goto else ""
+
+
+def _spell_goto(goto: str, zh: bool) -> str:
+    return f"转到{label(goto, 'zh')}" if zh else f"go to {label(goto)}"
 
 
 def _list(names: tuple[str, ...], words: str | None, zh: bool) -> str:

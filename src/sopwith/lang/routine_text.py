@@ -12,7 +12,7 @@ from sopwith.ir.procedure import Edge, Procedure, Step
 from sopwith.ir.value import Json
 from sopwith.lang.numbering import numbers
 from sopwith.lang.routine import inputs_used, read_routine, text_value
-from sopwith.lang.routine_line import Condition, Line, write_line
+from sopwith.lang.routine_line import Condition, ErrorWay, Line, write_line
 from sopwith.lang.routine_outline import MAIN, Outline, branch_of, derived_id, index_of
 
 
@@ -71,6 +71,7 @@ def sayable(procedure: Procedure) -> Procedure:
 def _sayable_step(step: Step, procedure: Procedure) -> Step:
     writes_text = step.tool is None and (step.returns is not None or step.ask is not None)
     edges = () if step.end else tuple(_sayable_edge(e) for e in step.next if e.to in procedure.steps)
+    after_error = tuple(_sayable_edge(e) for e in step.on_error if e.to in procedure.steps)
     return Step.model_validate(
         {
             "id": step.id,
@@ -83,6 +84,7 @@ def _sayable_step(step: Step, procedure: Procedure) -> Step:
             "returns": text_value() if writes_text else None,
             "uses": step.uses or _names_in(step) or None,
             "next": edges,
+            "on_error": after_error,
             "end": step.end,
         }
     )
@@ -157,6 +159,7 @@ class _Writer:
             needs=step.needs,
             output=step.as_,
             gives=step.gives,
+            on_error=tuple(ErrorWay(_condition(edge), self.numbers[edge.to]) for edge in step.on_error),
         )
 
     def _goto(self, step: Step, number: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from sopwith.errors import ProcedureError
 from sopwith.ir.procedure import Step
@@ -16,13 +17,13 @@ _IO_WORDS = {"en": (" Input: {}.", " Output: {}."), "zh": ("输入：{}。", "�
 
 def routine(machine: Machine, language: str, shape: Shape) -> str:
     """The procedure in the paper's numbering, as Routine text; in a flat shape, or where Routine text cannot say it, as
-    one numbered line a step."""
+    one numbered line a step. Where a failure leads is left out: the code goes there."""
     from sopwith.lang.routine_text import write_routine  # its patterns take long to compile
 
     procedure = with_deeds(machine.procedure, language, approvals=False)
-    if not shape.io_words:
-        plain = {name: _without_io_words(step) for name, step in procedure.steps.items()}
-        procedure = procedure.model_copy(update={"steps": plain})
+    left_out: dict[str, Any] = {"on_error": ()} | ({} if shape.io_words else {"needs": None, "gives": None})
+    plain = {name: step.model_copy(update=left_out) for name, step in procedure.steps.items()}
+    procedure = procedure.model_copy(update={"steps": plain})
     if not shape.flat:
         try:
             return write_routine(procedure, language).strip()
@@ -44,7 +45,3 @@ def _io_words(step: Step, language: str) -> Iterator[str]:
     for form, words in zip(_IO_WORDS[language], (step.needs, step.gives), strict=True):
         if words:
             yield form.format(" ".join(words.split()))
-
-
-def _without_io_words(step: Step) -> Step:
-    return step.model_copy(update={"needs": None, "gives": None})
