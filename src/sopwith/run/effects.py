@@ -141,7 +141,9 @@ async def came_back(actor: Actor, tool: ToolSpec, name: str, result: ToolResult,
         told = None
         if result.error is not None:
             told = actor.around.redactor.redact_error(in_language(result.error, actor.book.language))
-        actor.emit(CallFinished(error=told, unknown=result.unknown, ms=ms), cause)
+        # That this attempt has done nothing does not say that the one before, with the same key, has not.
+        unknown = result.unknown or (cursor is not None and cursor.again)
+        actor.emit(CallFinished(error=told, unknown=unknown, ms=ms), cause)
     else:
         actor.emit(_finished(actor, tool, name, result.value, ms=ms), cause)
     if tool.effect is not Effect.READ:

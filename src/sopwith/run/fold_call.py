@@ -57,7 +57,8 @@ def _judged(state: State, event: Event, body: CallJudged) -> None:
 
 def _started(state: State, event: Event, body: CallStarted) -> None:
     change(state, calls=state.calls + 1)
-    if state.cursor is not None and state.cursor.unknown:
+    again = state.cursor is not None and state.cursor.unknown
+    if again:
         # Made again with the same key: its outcome is open anew, and counted as a started call.
         close_write(state, state.latest_write)
     change_cursor(
@@ -67,6 +68,7 @@ def _started(state: State, event: Event, body: CallStarted) -> None:
         key=body.key,
         attempt=body.attempt,
         unknown=False,
+        again=again,
         unsure=False,
         error=None,
         wanted=None,

@@ -122,6 +122,8 @@ class Cursor(_Changed):
     lost: int = 0
     """So many of the attempts were cut off with their driver: those are not held against the tool."""
     unknown: bool = False
+    again: bool = False
+    """The call at work was made before, with the same key, and may have acted then."""
     unsure: bool = False
     """The tool was asked whether the call has acted, and does not know."""
     error: ErrorData | None = None
