@@ -103,6 +103,12 @@ async def test_words_that_are_letters_are_never_read_as_letters(said: str, lette
         assert told.error.message.startswith("the reply must be one of these, word for word: b | c | n;")
 
 
+@pytest.mark.parametrize("said", ["I", "a", "T", "A."])
+def test_a_letter_that_nobody_has_shown_names_no_label(said: str) -> None:
+    told = read_reply(by_word(tuple(f"city {n}" for n in range(20))), ModelReply(said))
+    assert told.error is not None and told.error.code == "no_choice"
+
+
 JUDGED = """
 schema: sopwith/procedure/1
 id: p
@@ -148,7 +154,7 @@ async def test_a_judgement_that_reads_like_another_or_like_none_of_these_is_chos
 
 
 async def test_what_is_no_label_is_refused_in_the_words_of_the_choice() -> None:
-    model = ScriptedModel(["A.", "B"])
+    model = ScriptedModel(["B", 'they are angry ("y")'])
     async with Engine(JUDGED, model=model, profiles=Profiles({"scripted": {"choice": "word"}})) as engine:
         run = await engine.run("x")
     (told,) = [e.body.error for e in run.events if isinstance(e.body, ReplyRejected)]

@@ -23,7 +23,8 @@ CALIBRATED = {"calibration": {"slope": 4.0, "offset": 1.0}}
 
 def model(name: str = "m") -> ScriptedModel:
     def reply(request: ModelRequest) -> ModelReply:
-        text = {"choice": "A", "text": "Thank you."}.get(request.form, '{"words": "money back"}')
+        chosen = request.labels[0] if request.by_word else "A"
+        text = {"choice": chosen, "text": "Thank you."}.get(request.form, '{"words": "money back"}')
         return ModelReply(
             text, confidence=0.55 if request.form == "choice" else None, model=f"scripted:{name}"
         )
@@ -59,7 +60,7 @@ async def test_a_flat_text_keeps_the_numbers_and_has_one_line_a_step():
     ]
 
 
-async def test_a_choice_by_word_lists_words_and_takes_its_letter():
+async def test_a_choice_by_word_lists_words_and_takes_one_of_them():
     run, asked = await run_with({"choice": "word"})
     assert run.status == "completed" and asked.requests[0].by_word
     assert asked.requests[0].prompt.tail.endswith(

@@ -349,6 +349,26 @@ async def test_a_description_that_is_repeated_is_the_reference_that_it_holds() -
     ]
 
 
+@pytest.mark.parametrize("text", ['{"\\u0024value": "orders"}', '{"$v\\u0061lue": "orders"}'])
+async def test_a_reference_is_one_however_its_key_is_escaped(text: str) -> None:
+    shop = Shop()
+    await run(STRICT, shop, f'{{"records": {text}, "note": "n"}}')
+    assert shop.given == [ORDERS]
+
+
+async def test_a_measure_that_has_the_key_of_a_reference_stays_what_it_is() -> None:
+    shop, weight = Shop(), {"$value": "5", "unit": "kg"}
+    found, _ = await run(
+        FREE,
+        shop,
+        call("shop__pack", box={"weight": weight, "left": {"$value": "3", "total": 4}}),
+        call("finish", outcome="complete", result={"sum": "1"}),
+        policy=Policy(allow_writes=["shop.*"]),
+    )
+    assert found.status == "completed"
+    assert shop.given == [{"weight": weight, "left": {"$value": "3", "total": 4}}]
+
+
 async def test_a_part_of_a_preview_never_passes_for_the_value() -> None:
     shop = Shop()
     cut = {"preview": "please", "shown": 6, "total": 900, "unit": "characters"}
@@ -387,6 +407,31 @@ async def test_an_approval_is_for_the_value_and_shows_it() -> None:
         assert waits.status == "suspended" and '"total": 400' in (waits.question or "")
         found = await engine.resume(waits.id, answer=True, by="lee")
     assert found.output == {"sum": sum_of(ORDERS)} and shop.given == [ORDERS]
+
+
+async def test_an_approval_of_calls_over_a_list_shows_each_value_and_all_that_stands_beside_it() -> None:
+    shop = Shop()
+    text = STRICT.replace(
+        "    tool: shop.check\n    uses: [orders]\n",
+        "    each: {in: \"${['anna', 'bo']}\", as: note}\n    tool: shop.check\n"
+        '    with: {records: "${orders}", note: "${note}"}\n',
+    ).replace("    do: Have the orders checked\n", "").replace("${checked.sum}", "${checked[0].sum}")
+    rules = Policy([Rule(id="ask", verdict="ask", tool="shop.check")])
+    found, _ = await run(text, shop, policy=rules)
+    told = found.question or ""
+    assert told.count('"total": 400') == 2 and '"note": "anna"' in told and '"note": "bo"' in told
+
+
+async def test_each_of_many_calls_shows_what_stands_behind_a_long_value() -> None:
+    shop = Shop()
+    text = STRICT.replace(
+        "    tool: shop.check\n    uses: [orders]\n",
+        "    each: {in: \"${['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']}\", as: note}\n    tool: shop.check\n"
+        '    with: {records: "${orders}", note: "${note}"}\n',
+    ).replace("    do: Have the orders checked\n", "").replace("${checked.sum}", "${checked[0].sum}")
+    found, _ = await run(text, shop, policy=Policy([Rule(id="ask", verdict="ask", tool="shop.check")]))
+    lines = (found.question or "").splitlines()[1:]
+    assert [line[-6:-1] for line in lines] == [f': "{letter}"' for letter in "abcdefgh"]
 
 
 async def test_a_threshold_of_a_tool_is_its_own() -> None:

@@ -53,6 +53,19 @@ async def test_defaults_of_the_tool_are_those_that_it_had() -> None:
     assert made.prepare("mail.send", {"to": "bob"}) == {"to": "bob"}
 
 
+async def test_true_is_not_one() -> None:
+    spec = ToolSpec(name="t.a", input_schema={"type": "object", "properties": {"v": {}, "n": {}}})
+    call = RecordedCall("t.a", {"v": 1, "n": 2}, ToolResult("one"), frozenset({"n"}))
+
+    async def load() -> Recording:
+        return Recording([spec], [call])
+
+    made = RecordedSource("recorded:a", load)
+    await made.specs()
+    assert made.prepare("t.a", {"v": True}) == {"v": True}
+    assert made.prepare("t.a", {"v": 1}) == {"v": 1, "n": 2}
+
+
 async def test_a_call_that_was_not_recorded_is_a_typed_error() -> None:
     made = source()
     result = await made.call("mail.send", {"to": "bob"}, key="k", seconds=1)

@@ -21,7 +21,7 @@ from sopwith.ir.cut import cut
 from sopwith.ir.schema import together, validator
 from sopwith.ir.tool import ErrorData
 from sopwith.ir.value import Json, storable
-from sopwith.models.chat import LETTERS, plain, worded
+from sopwith.models.chat import LETTERS, worded
 from sopwith.models.port import Action, ModelReply, ModelRequest
 
 _FENCE = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)```", re.DOTALL)
@@ -101,7 +101,7 @@ def _read_text(reply: ModelReply, repairs: list[str]) -> Reading:
 def _read_choice(request: ModelRequest, reply: ModelReply, repairs: list[str]) -> Reading:
     text = reply.text.strip()
     letters = LETTERS[: len(request.labels)]
-    index = _spoken(request.labels, text) if request.by_word else _label(request.labels, text)
+    index = (worded if request.by_word else _label)(request.labels, text)
     worded_out = request.by_word and text in map(str.strip, request.labels)
     if not worded_out and (text not in letters or len(text) != 1):
         repairs.append("label")
@@ -128,14 +128,6 @@ def _no_choice(request: ModelRequest, text: str) -> Refused:
         f"the reply must be one letter out of {legal}, not {_quote(text)}",
         f"回复必须是一个字母（{legal}），不是 {_quote(text)}",
     )
-
-
-def _spoken(labels: tuple[str, ...], text: str) -> int | None:
-    """The label whose words `text` is. A letter stands for one too where no label is a letter itself."""
-    index = worded(labels, text)
-    if index is None and len(text) == 1 and not any(len(plain(label)) == 1 for label in labels):
-        return LETTERS[: len(labels)].find(text) if text in LETTERS[: len(labels)] else None
-    return index
 
 
 def _label(labels: tuple[str, ...], text: str) -> int | None:

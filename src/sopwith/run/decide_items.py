@@ -6,7 +6,7 @@ the item as its value: whatever is decided for a step is decided for an item in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -40,7 +40,7 @@ SHOWN = 20
 """So many calls are listed in the question that asks for leave for all."""
 
 SHOWN_CHARACTERS = 200
-"""So many characters of the arguments of each."""
+"""So many characters of the arguments of each, and more where there are few calls."""
 
 
 def decide_each(book: Book, node: Node, state: State, cursor: Cursor, values: Values) -> Decision | None:
@@ -77,7 +77,7 @@ def decide_each(book: Book, node: Node, state: State, cursor: Cursor, values: Va
     if broken is not None:
         return FailStep(_of_item(book, node, broken))
     if waiting:
-        return _ask_for_leave(book, node, items, waiting)
+        return _ask_for_leave(book, items, waiting, values)
     return _end(book, node, each, items, values)
 
 
@@ -226,12 +226,14 @@ def is_covered(whole: Cursor, cursor: Cursor) -> bool:
     return whole.approved is not None and covered is not None and covered == cursor.judged
 
 
-def _ask_for_leave(book: Book, node: Node, items: Items, waiting: list[int]) -> Decision:
+def _ask_for_leave(book: Book, items: Items, waiting: list[int], values: Values) -> Decision:
     """One question for all calls that the same rule asks for under the same terms."""
     first = items.cursors[waiting[0]]
     alike = [i for i in waiting if (c := items.cursors[i]).rule == first.rule and c.terms == first.terms]
     hashes = tuple(items.cursors[i].judged or "" for i in alike)
-    lines = [f"{c.instance}: {_shortened(c.arguments)}" for c in (items.cursors[i] for i in alike[:SHOWN])]
+    shown = [items.cursors[i] for i in alike[:SHOWN]]
+    room = SHOWN * SHOWN_CHARACTERS // len(shown)
+    lines = [f"{c.instance}: {_shortened(values.told_arguments(c), room)}" for c in shown]
     if len(alike) > SHOWN:
         lines.append(MORE.in_(book.language).format(f"{len(alike) - SHOWN:,}"))
     question = APPROVE_ALL.in_(book.language).format(f"{len(alike):,}", first.tool) + "\n" + "\n".join(lines)
@@ -247,9 +249,14 @@ def _ask_for_leave(book: Book, node: Node, items: Items, waiting: list[int]) -> 
     )
 
 
-def _shortened(arguments: Mapping[str, Json] | None) -> str:
-    text = as_text(dict(arguments or {}))
-    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
+def _shortened(arguments: dict[str, Json], room: int) -> str:
+    """Arguments in about `room` characters. Each has its share, so that a long one does not hide the others."""
+    text = as_text(arguments)
+    if len(text) <= room:
+        return text
+    share = room // len(arguments)
+    told = (as_text({name: value})[1:-1] for name, value in arguments.items())
+    return "{" + ", ".join(each if len(each) <= share else each[: share - 1] + "…" for each in told) + "}"
 
 
 def _end(book: Book, node: Node, each: CompiledEach, items: Items, values: Values) -> Decision:

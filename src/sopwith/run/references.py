@@ -107,7 +107,8 @@ class References:
             path = pairs.get(MARK)
             if pairs.keys() == PREVIEW_KEYS:
                 raise self._refused(_CUT)
-            if isinstance(path, str) and (len(pairs) == 1 or pairs.keys() - DESCRIBED_KEYS == {MARK}):
+            described = "preview" in pairs and pairs.keys() - DESCRIBED_KEYS == {MARK}
+            if isinstance(path, str) and (len(pairs) == 1 or described):
                 if len(pairs) > 1:
                     self.repairs.append(f"preview {cut(path, LONGEST)}")
                 name, parts, found = self.look_up(path)
@@ -134,7 +135,7 @@ def read_action(book: Book, form: Form, reply: ModelReply, values: Values, refer
     def resolve(action: Action, arguments: Json) -> Json:
         return references.resolve(action, arguments) if action.name in takers else arguments
 
-    speaks = MARK in reply.text or '"preview"' in reply.text
+    speaks = MARK in reply.text or '"preview"' in reply.text or "\\u" in reply.text
     reading = form.read(reply, values, book.language, resolve if speaks else None)
     if form.callable and reading.action == book.block.call_name:
         reading = called(reading, form.callable, book.language, references.resolve if speaks else None)

@@ -67,7 +67,8 @@ class RecordedSource:
         plain = prepared(spec, arguments)
         if isinstance(plain, ErrorData):
             return plain
-        same = (call for call in self._calls if call.tool == name and call.given() == plain)
+        wanted = canonical(plain)  # where 1 is not true
+        same = (call for call in self._calls if call.tool == name and canonical(call.given()) == wanted)
         return next((dict(call.arguments) for call in same), plain)
 
     async def call(
