@@ -29,11 +29,21 @@ class RecordedCall:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedAnswer:
+    """What a tool said when it was asked whether a call of it has acted."""
+
+    tool: str
+    arguments: Mapping[str, Json]
+    answer: Reconciled
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
-    """The tools that a run was pinned to, and its calls in their order."""
+    """The tools that a run was pinned to, and its calls in their order, with those of the runs that it has called."""
 
     specs: Sequence[ToolSpec] = ()
     calls: Sequence[RecordedCall] = field(default=())
+    answers: Sequence[RecordedAnswer] = field(default=())
 
 
 class RecordedSource:
@@ -49,13 +59,15 @@ class RecordedSource:
         self._load = load
         self._specs: dict[str, ToolSpec] | None = None
         self._calls: list[RecordedCall] = []
+        self._answers: list[RecordedAnswer] = []
         self._made: Counter[tuple[str, bytes]] = Counter()
+        self._asked: Counter[tuple[str, bytes]] = Counter()
 
     async def specs(self) -> Sequence[ToolSpec]:
         """The tools, sorted by name. Raises what `load` raises."""
         if self._specs is None:
             found = await self._load()
-            self._calls = list(found.calls)
+            self._calls, self._answers = list(found.calls), list(found.answers)
             self._specs = {spec.name: spec for spec in found.specs}
         return [self._specs[name] for name in sorted(self._specs)]
 
@@ -95,8 +107,15 @@ class RecordedSource:
     async def reconcile(
         self, name: str, arguments: dict[str, Json], *, key: str, seconds: float | None
     ) -> Reconciled:
-        """Nobody can be asked any more."""
-        return Reconciled(reason=f"{name} is a recording")
+        """What the tool said then; nobody can be asked any more."""
+        await self.specs()
+        wanted = (name, canonical(arguments))
+        found = [a.answer for a in self._answers if (a.tool, canonical(dict(a.arguments))) == wanted]
+        asked = self._asked[wanted]
+        if asked >= len(found):
+            return Reconciled(reason=f"{name} is a recording")
+        self._asked[wanted] += 1
+        return found[asked]
 
     async def close(self) -> None:
         """There is nothing to end."""
