@@ -1,15 +1,18 @@
-"""Whether a run is still waited for: by the run that has called it, and by all above that one."""
+"""The runs that have called others: as they are now, and whether they still wait."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sopwith.ir.event import Event
 from sopwith.log.port import Log
 from sopwith.run.fold import begin, fold
 from sopwith.run.state import State
+from sopwith.run.stored_run import no_run
 
 KEPT = 64
-"""So many states of callers are kept, so that of a long log only what is new is read."""
+"""So many callers are kept, so that of a long log only what is new is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +20,7 @@ class Callers:
     """The runs of one log that have called others, as they are now."""
 
     log: Log
-    _states: dict[str, State] = field(default_factory=dict[str, State])
+    _kept: dict[str, tuple[list[Event], State]] = field(default_factory=dict[str, tuple[list[Event], State]])
 
     async def wait_for(self, called: State) -> bool:
         """Whether all callers of a run wait for exactly that run, up to the first one.
@@ -26,20 +29,33 @@ class Callers:
         it looks for it: so one of the two sees the other.
         """
         while called.parent is not None:
-            caller = await self._state(called.parent)
-            if caller is None or caller.outcome is not None or caller.stopping:
+            found = await self._now(called.parent)
+            if found is None or found[1].outcome is not None or found[1].stopping:
                 return False
-            if called.run not in caller.children:
+            if called.run not in found[1].children:
                 return False
-            called = caller
+            called = found[1]
         return True
 
-    async def _state(self, run: str) -> State | None:
-        state = self._states.pop(run, None)
-        for event in await self.log.read(run, 0 if state is None else state.seq):
+    async def read(self, run: str) -> tuple[list[Event], State]:
+        """The events of a run that has called others, and the state after them. Raises `UserError` where there is no
+        such run."""
+        found = await self._now(run)
+        if found is None:
+            raise no_run(run)
+        return list(found[0]), found[1]
+
+    async def _now(self, run: str) -> tuple[Sequence[Event], State] | None:
+        kept = self._kept.get(run)
+        events, state = ([], None) if kept is None else kept
+        new = await self.log.read(run, len(events))
+        for event in new:
             state = begin(event) if state is None else fold(state, event)
-        if state is not None:
-            self._states[run] = state
-            if len(self._states) > KEPT:
-                del self._states[next(iter(self._states))]
-        return state
+        if state is None:
+            return None
+        found = ([*events, *new] if new else events, state)
+        self._kept.pop(run, None)
+        self._kept[run] = found
+        if len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]
+        return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from sopwith.errors import ExpressionError, RunBusy, Text, UserError, ValueErased
@@ -37,6 +37,9 @@ from sopwith.run.stopping import Stopping
 from sopwith.run.stored_run import StoredRun, open_run, pinned_book, read_state
 from sopwith.tools.catalogue import Catalogue
 
+KEPT = 1024
+"""So many runs that wait for a person are known at a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Children:
@@ -45,6 +48,8 @@ class Children:
     driving: Driving
     catalogue: Catalogue
     stopping: Stopping
+    _asleep: dict[str, Run] = field(default_factory=dict[str, Run])
+    """Runs that were looked at and wait for a person: nothing comes of them until their log has grown."""
 
     async def open(self, run: str, read: tuple[list[Event], State] | None = None) -> StoredRun:
         """A stored run, held to its tools; what `read_state` gave is not read again. Raises `UserError` as
@@ -72,7 +77,7 @@ class Children:
         parent = run.state.parent
         if parent is None or run.outcome is None:
             return run
-        read = await read_state(self.driving.log, parent)
+        read = await self.driving.callers.read(parent)
         state = read[1]
         if state.outcome is not None or run.id not in state.children:
             return run
@@ -94,7 +99,7 @@ class Children:
         """See that the runs above one can go on when it has ended. Raises `UserError` where one cannot be opened."""
         parent = stored.state.parent
         while parent is not None:
-            read = await read_state(self.driving.log, parent)
+            read = await self.driving.callers.read(parent)
             if read[1].outcome is not None:
                 return
             try:
@@ -214,6 +219,10 @@ class Children:
         """What has come back from a child, which is begun or gone on with first; or the child as it waits."""
         nothing: tuple[Body | None, str | None] = (None, None)
         sent = child.sent
+        asleep = self._asleep.pop(sent.receiver, None)
+        if asleep is not None and not await self.driving.log.read(sent.receiver, asleep.state.seq):
+            self._asleep[sent.receiver] = asleep
+            return nothing, asleep
         late = sent.deadline is not None and self.driving.clock() >= sent.deadline
         try:
             if late and await self._open(sent.receiver):
@@ -227,6 +236,10 @@ class Children:
         except RunBusy:
             return nothing, None  # whoever drives it looks at its parent in the end
         if not back:
+            if sent.deadline is None and _waits_for_a_person(run.state):
+                self._asleep[sent.receiver] = run
+                if len(self._asleep) > KEPT:
+                    del self._asleep[next(iter(self._asleep))]
             return nothing, run
         return (received(parent.driver, stored.driver, child), child.step), None
 
@@ -329,3 +342,11 @@ def _done_below(run: Run, parent: str, error: UserError) -> UserError:
             f"{hint.zh}；然后：sopwith resume {parent}".removeprefix("；"),
         ),
     )
+
+
+def _waits_for_a_person(state: State) -> bool:
+    """Whether nothing but an event in its own log lets a run go on: no time, no outside event and no other run."""
+    cursor = state.cursor
+    asked = cursor is not None and cursor.question is not None and cursor.expires_at is None
+    waits = asked and state.suspended_at is not None and state.taken_by is None
+    return waits and not state.children and all(one.paused is None for one in state.cursors)
