@@ -49,8 +49,28 @@ def test_one_tool_is_shown_by_either_name(ledger: Command) -> None:
     for name in ("ledger.transfer", "ledger__transfer"):
         shown = ledger("tools", "show", name, "--json").document
         assert (shown["effect"], shown["idempotent"], shown["timeout"]) == ("write", True, 60.0)
+    assert "可用同一键重复  是" in ledger("tools", "show", name, "--lang", "zh").out
     missing = ledger("tools", "show", "ledger.transfers")
     assert missing.code == 2 and "ledger.get_transfers" in missing.err
+
+
+def test_a_call_without_what_the_tool_requires_says_how_to_give_it(ledger: Command) -> None:
+    ran = ledger("tools", "call", "ledger.getAccount")
+    assert ran.code == 2 and ran.out == ""
+    assert "ledger.getAccount requires account" in ran.err and """--with '{"account": "…"}'""" in ran.err
+    misspelled = ledger("tools", "call", "ledger.getAccount", "--with", '{"acount": "A-1"}')
+    assert "account?" in misspelled.err
+
+
+def test_a_call_is_told_in_the_language_of_the_command(sopwith: Command) -> None:
+    sopwith.write(
+        "tools.py",
+        "from sopwith import ToolError, tool\n\n@tool\ndef look(n: int) -> int:\n"
+        "    raise ToolError('none', 'there is none', zh='没有')\n",
+    )
+    for language, said in (("en", "there is none"), ("zh", "没有")):
+        ran = sopwith("tools", "call", "local.look", "--with", '{"n": 1}', "--lang", language)
+        assert ran.code == 4 and f"{said}\n" in ran.err
 
 
 def test_a_call_is_a_run_on_record(ledger: Command, server: LedgerServer) -> None:

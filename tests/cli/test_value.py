@@ -46,6 +46,10 @@ def run_of(shop: Command) -> str:
     return shop("runs", "--json").document[0]["run"]
 
 
+def test_without_a_run_the_values_are_those_of_the_latest(shop: Command) -> None:
+    assert shop("value", "list").out == shop("value", "list", run_of(shop)).out != ""
+
+
 def test_values_are_listed_with_their_shapes(shop: Command) -> None:
     run = run_of(shop)
     listed = shop("value", "list", run[:8], "--json").document

@@ -16,9 +16,11 @@ from sopwith.errors import Text, UserError
 from sopwith.ir.procedure import Procedure
 from sopwith.ir.tool import Effect, ToolSpec
 from sopwith.ir.value import Json
+from sopwith.lang.compile import parameters
 from sopwith.lang.document import Document
 
 ID = "tool_call"
+_NAME, _STEP = Text("call of a tool", "调用工具"), Text("call", "调用")
 _MAY = Text("{} ({}) with {}: call it?", "{}（{}），参数 {}：是否调用？")
 
 
@@ -29,6 +31,7 @@ def call_tool(
 
     Raises `UserError` for a write that nobody can be asked about.
     """
+    _hold_to_required(spec, arguments)
     if spec.effect is not Effect.READ:
         if not yes and not dry_run and not _leave(shown, spec, arguments):
             return ExitCode.DENIED
@@ -36,7 +39,7 @@ def call_tool(
     session = Session(shown, asyncio.Runner())
     inputs = {f"a{i}": value for i, value in enumerate(arguments.values())}
     asked = Asked(request="", inputs=inputs, grip=None, dry_run=dry_run)
-    return start(session, project, _document(spec, arguments), asked)
+    return start(session, project, _document(spec, arguments, shown.language), asked)
 
 
 def _leave(shown: Terminal, spec: ToolSpec, arguments: dict[str, Json]) -> bool:
@@ -52,12 +55,23 @@ def _leave(shown: Terminal, spec: ToolSpec, arguments: dict[str, Json]) -> bool:
     return ask_at(shown, shown.text(_MAY).format(spec.name, spec.effect, told), {"type": "boolean"}) is True
 
 
-def _document(spec: ToolSpec, arguments: dict[str, Json]) -> Document:
-    """A procedure of one step. Every argument is an input, so that no text of it is read as an expression."""
+def _hold_to_required(spec: ToolSpec, arguments: dict[str, Json]) -> None:
+    known, required = parameters(spec.input_schema)
+    missing = [name for name in sorted(required) if name not in arguments]
+    if missing and arguments.keys() <= known.keys():  # a misspelled one is told by the check
+        example = json.dumps(dict.fromkeys(missing, "…"), ensure_ascii=False)
+        raise UserError(
+            Text(f"{spec.name} requires {', '.join(missing)}", f"{spec.name} 需要参数：{'、'.join(missing)}"),
+            Text(f"give it: --with '{example}'", f"请给出：--with '{example}'"),
+        )
+
+
+def _document(spec: ToolSpec, arguments: dict[str, Json], language: str) -> Document:
+    """A procedure of one step, in a language. Every argument is an input: no text of it is an expression."""
     procedure = Procedure.from_data(
         {
             "id": ID,
-            "name": spec.name,
+            "name": _NAME.in_(language),
             "tools": [spec.name],
             "start": "call",
             "inputs": {f"a{i}": {"schema": {}} for i in range(len(arguments))},
@@ -65,6 +79,7 @@ def _document(spec: ToolSpec, arguments: dict[str, Json]) -> Document:
             "steps": {
                 "call": {
                     "id": "call",
+                    "name": _STEP.in_(language),
                     "tool": spec.name,
                     "with": {argument: f"${{inputs.a{i}}}" for i, argument in enumerate(arguments)},
                     "as": "result",

@@ -62,6 +62,7 @@ _TESTED = Text("tools: {}, failed: {}, called: {}", "工具：{} 个，失败：
 _JUDGED = Text("{} called, {} judged", "调用 {} 次，核对 {} 次")
 _WOULD = Text("{} would have {} tools", "{} 将提供 {} 个工具")
 _WRITTEN = Text("written to {}: {}", "已写入 {}：{}")
+_YES_NO = {True: Text("yes", "是"), False: Text("no", "否")}
 _ROWS = (
     ("name", Text("name", "名称")),
     ("alias", Text("name for models", "模型所见名称")),
@@ -133,7 +134,13 @@ def show(
     if as_json:
         shown.document(told)
         return ExitCode.OK
-    for line in table([[shown.text(said), str(told[key])] for key, said in _ROWS if told[key] is not None]):
+    rows = [(said, told[key]) for key, said in _ROWS if told[key] is not None]
+    for line in table(
+        [
+            [shown.text(said), shown.text(_YES_NO[one]) if isinstance(one, bool) else str(one)]
+            for said, one in rows
+        ]
+    ):
         shown.out(line)
     if told["description"]:
         shown.out("\n" + told["description"])

@@ -55,7 +55,16 @@ def value() -> None:
 
 @verb.command("list")
 def list_values(
-    context: typer.Context, run: RunId, data: Data = None, as_json: AsJson = False, lang: Lang = ""
+    context: typer.Context,
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RUN]", help="The run, or its beginning; else the latest. 运行编号，默认最近一次"
+        ),
+    ] = None,
+    data: Data = None,
+    as_json: AsJson = False,
+    lang: Lang = "",
 ) -> int:
     """List the values of a run: name, step, size and shape.
 
@@ -115,14 +124,14 @@ def _bounds(text: str) -> tuple[int, int | None]:
     return int(first or 0), int(last) if last else None
 
 
-async def _opened(log: CarefulLog, wanted: str) -> tuple[State, Values]:
+async def _opened(log: CarefulLog, wanted: str | None) -> tuple[State, Values]:
     """The state of a run, and its values with placeholders."""
     _, state = await read_state(log, await find_run(log, wanted))
     blobs = {name: await log.blob(name) for name in state.blobs}
     return state, Values(lambda name: blobs[name], lambda told: told)
 
 
-async def _list(shown: Terminal, data: Path, wanted: str) -> int:
+async def _list(shown: Terminal, data: Path, wanted: str | None) -> int:
     log = open_to_read(data)
     try:
         state, values = await _opened(log, wanted)
