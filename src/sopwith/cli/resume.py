@@ -150,6 +150,7 @@ def project_again(options: Options, task: str) -> Project:
         if given[name] is None:
             given[name] = noted.get(name)
     given["openapi"] = noted.get("openapi")
+    given["documents"] = noted.get("documents")
     given["models"] = {**noted.get("models", {}), **(given["models"] or {})}
     settings = load_settings(Path.cwd(), given)
     return Project(

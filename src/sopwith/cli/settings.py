@@ -103,6 +103,9 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "procedures": Setting(
             "paths", Text("files and folders of procedures that may be called", "可被调用的流程文件与目录")
         ),
+        "documents": Setting(
+            "path", Text("the folder of the documents that are searched", "供检索的文档所在目录")
+        ),
         "library": Setting("path", Text("the folder of the procedure library", "流程库所在目录")),
         "library_keys": Setting(
             "paths",
@@ -158,6 +161,7 @@ class Settings:
     tools: tuple[Path | str, ...] | None
     openapi: Mapping[str, Mapping[str, Any]]
     procedures: tuple[Path, ...]
+    documents: Path | None
     library: Path
     library_keys: tuple[Path, ...]
     mcp: Path | None
@@ -198,6 +202,7 @@ def load_settings(
         tools=values.get("tools"),
         openapi=MappingProxyType(values.get("openapi", {})),
         procedures=values.get("procedures", ()),
+        documents=values.get("documents"),
         library=values.get("library", Path("library")),
         library_keys=values.get("library_keys", ()),
         mcp=values.get("mcp"),

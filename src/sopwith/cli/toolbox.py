@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from sopwith.cli.project import Project
-from sopwith.cli.settings import RECORDED
+from sopwith.cli.settings import RECORDED, Settings
 from sopwith.cli.store import find_run, open_log, open_vault
 from sopwith.lang.document import Document
+from sopwith.run.document_source import DocumentSource
 from sopwith.run.recording import recording_of
 from sopwith.tools.catalogue import Catalogue
 from sopwith.tools.function import FunctionSource
@@ -43,7 +45,17 @@ def sources_of(project: Project) -> list[ToolSource]:
     place = project.settings.found.get("openapi", "settings")
     tables = project.settings.openapi.items()
     found += [openapi_source(name, table, f"{place}: openapi.{name}") for name, table in tables]
+    if project.settings.documents is not None:
+        found.append(DocumentSource(project.settings.documents, index_file(project.settings)))
     return [*found, *servers_of(project)]
+
+
+def index_file(settings: Settings) -> Path:
+    """The file of the index: beside the log, one for each folder of documents, so that projects that share a log do
+    not find each other's."""
+    folder = settings.documents
+    mark = "" if folder is None else f"-{sha256(str(folder.resolve()).encode()).hexdigest()[:8]}"
+    return settings.data / f"index{mark}.sqlite"
 
 
 def servers_of(project: Project) -> list[McpSource]:

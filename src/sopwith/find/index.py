@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from threading import RLock
 from typing import TypeVar
 
 from sopwith.find.entry import KINDS, Entry, Kind
+from sopwith.find.held_file import HeldFile, held_file, row_of
 from sopwith.find.index_file import damaged, failure, identity, is_damaged, open_index, remove
 from sopwith.find.lexical import FIELDS, WEIGHTS, Collection, lexical_score
 from sopwith.find.words import words
@@ -102,12 +104,53 @@ class Index:
         """Take entries away; ids that are not there are no mistake."""
         unwanted = tuple(ids)
 
-        def write() -> Synced:
-            held = self._digests(kind, unwanted)
-            self._delete(kind, [held[id][0] for id in held])
-            return Synced(dropped=len(held))
+        return self._written(lambda: Synced(dropped=self._drop(kind, unwanted)))
 
-        return self._written(write)
+    def files(self) -> dict[str, HeldFile]:
+        """The files whose passages are here, by name."""
+        rows = self._run(
+            lambda: self._connection.execute("SELECT name, mark, digest, ids, problem FROM file").fetchall()
+        )
+        return {row[0]: held_file(*row) for row in rows}
+
+    def put_file(self, file: HeldFile, entries: Sequence[Entry]) -> None:
+        """Put what was made of a file in the place of what it was before."""
+        wanted = {entry.id: entry for entry in entries}
+
+        def write() -> None:
+            before = self._file_ids(file.name)
+            self._drop("document", [id for id in before if id not in wanted])
+            self._store("document", wanted, whole=False)
+            self._connection.execute("INSERT OR REPLACE INTO file VALUES (?,?,?,?,?)", row_of(file))
+
+        self._written(write)
+
+    def mark_file(self, name: str, digest: str, mark: str) -> None:
+        """Note that the file still is what has this digest."""
+        self._written(
+            lambda: self._connection.execute(
+                "UPDATE file SET mark = ? WHERE name = ? AND digest = ?", (mark, name, digest)
+            )
+        )
+
+    def drop_files(self, files: Iterable[HeldFile]) -> int:
+        """Take files away with their passages, unless another process has read them anew since; how many."""
+        unwanted = tuple(files)
+
+        def write() -> int:
+            done = 0
+            for file in unwanted:
+                before = self._file_ids(file.name)
+                gone = self._connection.execute(
+                    "DELETE FROM file WHERE name = ? AND digest = ? AND mark = ?",
+                    (file.name, file.digest, file.mark),
+                )
+                if gone.rowcount:
+                    self._drop("document", before)
+                    done += 1
+            return done
+
+        return self._written(write) if unwanted else 0
 
     def entries(self, kind: Kind) -> list[Entry]:
         """All entries of a kind, in the order of their ids."""
@@ -181,6 +224,15 @@ class Index:
             (number, *map(" ".join, found)),
         )
         self._resize(entry.kind, 1, [len(one) for one in found])
+
+    def _file_ids(self, name: str) -> tuple[str, ...]:
+        row = self._connection.execute("SELECT ids FROM file WHERE name = ?", (name,)).fetchone()
+        return () if row is None else tuple(json.loads(row[0]))
+
+    def _drop(self, kind: Kind, ids: Sequence[str]) -> int:
+        held = self._digests(kind, ids)
+        self._delete(kind, [number for number, _ in held.values()])
+        return len(held)
 
     def _delete(self, kind: Kind, numbers: Sequence[int]) -> None:
         for number in numbers:

@@ -18,7 +18,7 @@ from sopwith.ir.os_reason import os_reason
 APPLICATION = 0x53505746
 """The application id in the header of the file (`SPWF`)."""
 
-VERSION = 1
+VERSION = 2
 """The version of the tables and of the words in them, kept as `user_version` in the header of the file."""
 
 _MAGIC = b"SQLite format 3\x00"
@@ -31,6 +31,8 @@ _LENGTHS = ", ".join(f"{field} INTEGER NOT NULL" for field in FIELDS)
 _TABLES = (
     "CREATE TABLE entry (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, digest BLOB NOT NULL,"
     " data TEXT NOT NULL, UNIQUE (kind, id))",
+    "CREATE TABLE file (name TEXT PRIMARY KEY, mark TEXT NOT NULL, digest TEXT NOT NULL, ids TEXT NOT NULL,"
+    " problem TEXT)",
     f"CREATE TABLE size (kind TEXT PRIMARY KEY, entries INTEGER NOT NULL, {_LENGTHS})",
     *(f"INSERT INTO size VALUES ('{kind}', 0{', 0' * len(FIELDS)})" for kind in KINDS),
     *(

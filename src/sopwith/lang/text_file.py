@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from sopwith.errors import NO_HINT, Text, UserError
+from sopwith.ir.encoding import likely_encoding
 from sopwith.ir.os_reason import os_reason
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -86,7 +87,7 @@ def _too_large(name: str, size: int) -> UserError:
 
 def _not_utf8(name: str, held: bytes, start: int) -> UserError:
     line = held.count(b"\n", 0, start) + 1
-    guess = _encoding(held)
+    guess = likely_encoding(held)
     likely = Text(f"; it looks like {guess}", f"，看起来是 {guess}") if guess else Text("", "")
     how = f": iconv -f {guess} -t UTF-8 {shlex.quote(name)}" if guess else ""
     return UserError(
@@ -96,17 +97,3 @@ def _not_utf8(name: str, held: bytes, start: int) -> UserError:
         ),
         Text(f"save it as UTF-8{how}", f"请另存为 UTF-8{how.replace(': ', '：', 1)}"),
     )
-
-
-def _encoding(held: bytes) -> str:
-    """What the bytes probably are; "" where nothing can be said."""
-    if held[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "UTF-16"
-    if b"\0" in held:
-        return ""
-    try:
-        text = held.decode("gb18030")
-    except UnicodeDecodeError:
-        return ""
-    han = sum("\u4e00" <= character <= "\u9fff" for character in text)
-    return "GB18030" if 2 * han > sum(not character.isascii() for character in text) else ""
