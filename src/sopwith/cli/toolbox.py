@@ -12,7 +12,6 @@ from sopwith.cli.project import Project
 from sopwith.cli.settings import RECORDED, Settings
 from sopwith.cli.store import find_run, open_log, open_vault
 from sopwith.lang.document import Document
-from sopwith.run.document_source import DocumentSource
 from sopwith.run.recording import recording_of
 from sopwith.tools.catalogue import Catalogue
 from sopwith.tools.function import FunctionSource
@@ -46,6 +45,8 @@ def sources_of(project: Project) -> list[ToolSource]:
     tables = project.settings.openapi.items()
     found += [openapi_source(name, table, f"{place}: openapi.{name}") for name, table in tables]
     if project.settings.documents is not None:
+        from sopwith.run.document_source import DocumentSource  # most projects have none
+
         found.append(DocumentSource(project.settings.documents, index_file(project.settings)))
     return [*found, *servers_of(project)]
 

@@ -340,8 +340,12 @@ class _Opened:
         return asyncio.run(opened())
 
     def tool(self, name: str) -> ToolSpec:
-        """A tool by its name or that for models. Raises `UserError` with near ones."""
+        """A tool by its name, that for models, or without its source where one only is called so. Raises `UserError`
+        with near ones."""
         found = self.specs.get(name) or next((s for s in self.specs.values() if alias(s.name) == name), None)
+        short = [spec for spec in self.specs.values() if spec.name.partition(".")[2] == name]
+        if found is None and len(short) == 1:
+            found = short[0]
         if found is None:
             for problem in self.problems:
                 if problem.code == "SW439" and name.startswith(f"{problem.place.file}."):
