@@ -70,6 +70,8 @@ async def test_then_the_tool_is_asked_what_has_happened(acts: bool, said: str) -
 async def test_the_second_attempt_of_each_item_proves_nothing_either() -> None:
     shelf = Shelf()
     each = "each: {in: \"${['a']}\", as: one}, on_error: never,"
-    text = DROP.replace("RETRY", each).replace(", on_error: [{to: never, when: 'error.code == \"gone\"'}]", "")
+    text = DROP.replace("RETRY", each).replace(
+        ", on_error: [{to: never, when: 'error.code == \"gone\"'}]", ""
+    )
     run = await Engine(text, tools=[shelf.drop], policy=Policy(allow_writes=["t.*"])).run("go")
     assert run.status == "escalated" and [write.step for write in run.state.open] == ["go[0]"]
