@@ -111,10 +111,10 @@ SORTED = TRIAGE.replace(
     "    examples: [{given: {request: no login}, answer: account}]\n",
 )
 SCRIPTS = {
-    "strict": {"all.jsonl": ["We look into it."], "judge.jsonl": ["B", "B"]},
+    "strict": {"all.jsonl": ["We look into it."], "judge.jsonl": ["fault", "none of these"]},
     "bounded": {
         "all.jsonl": [{"name": "go_reply", "arguments": {}}, "We look into it."],
-        "judge.jsonl": ["B"],
+        "judge.jsonl": ["fault"],
     },
 }
 SETTINGS = """

@@ -409,17 +409,21 @@ async def test_an_approval_is_for_the_value_and_shows_it() -> None:
     assert found.output == {"sum": sum_of(ORDERS)} and shop.given == [ORDERS]
 
 
+def checked_for_each(notes: list[str]) -> str:
+    """The procedure with a check for each note."""
+    check = (
+        f'    each: {{in: "${{{notes}}}", as: note}}\n    tool: shop.check\n'
+        '    with: {records: "${orders}", note: "${note}"}\n'
+    )
+    text = STRICT.replace("    tool: shop.check\n    uses: [orders]\n", check)
+    return text.replace("    do: Have the orders checked\n", "").replace(
+        "${checked.sum}", "${checked[0].sum}"
+    )
+
+
 async def test_an_approval_of_calls_over_a_list_shows_each_value_and_all_that_stands_beside_it() -> None:
     shop = Shop()
-    text = (
-        STRICT.replace(
-            "    tool: shop.check\n    uses: [orders]\n",
-            "    each: {in: \"${['anna', 'bo']}\", as: note}\n    tool: shop.check\n"
-            '    with: {records: "${orders}", note: "${note}"}\n',
-        )
-        .replace("    do: Have the orders checked\n", "")
-        .replace("${checked.sum}", "${checked[0].sum}")
-    )
+    text = checked_for_each(["anna", "bo"])
     rules = Policy([Rule(id="ask", verdict="ask", tool="shop.check")])
     found, _ = await run(text, shop, policy=rules)
     told = found.question or ""
@@ -428,15 +432,7 @@ async def test_an_approval_of_calls_over_a_list_shows_each_value_and_all_that_st
 
 async def test_each_of_many_calls_shows_what_stands_behind_a_long_value() -> None:
     shop = Shop()
-    text = (
-        STRICT.replace(
-            "    tool: shop.check\n    uses: [orders]\n",
-            "    each: {in: \"${['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']}\", as: note}\n    tool: shop.check\n"
-            '    with: {records: "${orders}", note: "${note}"}\n',
-        )
-        .replace("    do: Have the orders checked\n", "")
-        .replace("${checked.sum}", "${checked[0].sum}")
-    )
+    text = checked_for_each(list("abcdefgh"))
     found, _ = await run(text, shop, policy=Policy([Rule(id="ask", verdict="ask", tool="shop.check")]))
     lines = (found.question or "").splitlines()[1:]
     assert [line[-6:-1] for line in lines] == [f': "{letter}"' for letter in "abcdefgh"]

@@ -126,6 +126,8 @@ def _end(child: int, status: int | None, woken: int) -> int:
             os.read(woken, 512)
         found = _reap(child)
         status = found if found is not None else status
+    if status is None:  # it may have ended by itself just before
+        status = _reap(child)
     return signal.SIGKILL if status is None else status
 
 
