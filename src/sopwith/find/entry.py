@@ -42,6 +42,21 @@ class Entry(BaseModel):
     examples: tuple[Words, ...] = ()
     source: Words = ""
 
+    def meanings(self) -> dict[str, tuple[str, ...]]:
+        """The texts whose meaning stands for the entry: `text` is its name, its description, and the whole of it;
+        `example` is each example; `origin` is where a tool comes from (paths of documents mean nothing)."""
+        said = ": ".join(part for part in (self.name, self.description) if part)
+        whole = "\n".join(part for part in (said, " ".join(self.tags), self.body) if part)
+        parts: dict[str, tuple[str, ...]] = {
+            "text": (self.name, self.description, whole),
+            "example": self.examples,
+            "origin": (self.source,) if self.kind == "tool" else (),
+        }
+        return {
+            part: tuple(text for text in dict.fromkeys(texts) if text.strip())
+            for part, texts in parts.items()
+        }
+
     def digest(self) -> str:
         """The content hash by which an index knows whether it has this entry as it is."""
         return digest(canonical(self.model_dump(mode="json")))

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from threading import RLock
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from sopwith.find import vector_table
+from sopwith.find.embedding import Embedder, installed_embedder
 from sopwith.find.entry import KINDS, Entry, Kind
 from sopwith.find.held_file import HeldFile, held_file, row_of
 from sopwith.find.index_file import damaged, failure, identity, is_damaged, open_index, remove
 from sopwith.find.lexical import FIELDS, WEIGHTS, Collection, lexical_score
-from sopwith.find.words import words
+from sopwith.find.words import is_dense, query_words, words
 from sopwith.ir.diagnostic import Diagnostic
+
+if TYPE_CHECKING:
+    from sopwith.find.embedding import Vectors
+    from sopwith.find.meanings import Meanings, Nearness
 
 T = TypeVar("T")
 
@@ -26,6 +33,13 @@ CANDIDATES = 100
 
 QUERY_WORDS = 256
 """How many different words of a query count, from its beginning: more would cost time, and hardly change what fits."""
+
+BATCH = 32
+"""So many vectors are made between two looks at the clock."""
+
+_KNEE = 0.1
+"""The share of its best score with which the words of an entry count about half: one rare word says much, and
+the rest of a long query little."""
 
 _BM25 = ", ".join(map(str, WEIGHTS))
 
@@ -42,7 +56,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An entry that was found, with its score: from 0 to 1, comparable between queries and kinds."""
+    """An entry that was found, with its score: from 0 to 1, comparable between queries and kinds of one index."""
 
     entry: Entry
     score: float
@@ -61,15 +75,26 @@ class Synced:
 class Index:
     """The index in the file `path`. Many processes may share it; each waits up to `patience` seconds for another.
 
+    What is found by meaning has a vector, made by `embed` with the `embedder`: the installed one, unless another or
+    None is given. Until then, and without one, it is found by its words.
+
     `problems` says where the file was of another version or damaged: it was then made anew, and is empty until the
     next `sync`. Raises `IndexFileError` where the file is of something else or cannot be written.
     """
 
-    def __init__(self, path: str | Path, *, patience: float = 30.0) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        patience: float = 30.0,
+        embedder: Callable[[], Embedder | None] | None = installed_embedder,
+    ) -> None:
         self.path = Path(path)
         self.problems: list[Diagnostic] = []
         self._patience = patience
         self._lock = RLock()
+        self._embedder = embedder or (lambda: None)
+        self._loaded: dict[tuple[Kind, str], tuple[int, Meanings | None]] = {}
         self._connection = self._opened()
 
     def close(self) -> None:
@@ -161,39 +186,102 @@ class Index:
         )
         return [Entry.model_validate_json(data) for (data,) in rows]
 
+    def embed(self, seconds: float | None = None) -> int:
+        """Make the vectors that are missing, for `seconds` at most (None: all); how many are missing then.
+
+        Other processes may write, search and embed meanwhile. Without an embedder nothing is made, or missing.
+        """
+        embedder = self._embedder()
+        if embedder is None:
+            return 0
+        until = None if seconds is None else time.monotonic() + seconds
+        while until is None or time.monotonic() < until:
+            texts = self._run(lambda: vector_table.texts_without(self._connection, embedder.name, BATCH))
+            if not texts:
+                self._written(lambda: vector_table.tidy(self._connection))
+                return 0
+            vectors = embedder.passages(list(texts.values()))
+            self._written(
+                lambda texts=texts, vectors=vectors: vector_table.keep(
+                    self._connection, embedder.name, texts, vectors
+                )
+            )
+        return self._run(lambda: vector_table.missing(self._connection, embedder.name))
+
     def search(self, query: str, kinds: Sequence[Kind] = KINDS, limit: int = 10) -> list[Hit]:
         """At most `limit` entries of these kinds, best first; none where nothing fits the query.
 
-        Of a long query its first `QUERY_WORDS` different words count.
+        Of a long query its first `QUERY_WORDS` different words count, and the meaning of its beginning.
         """
-        asked = tuple(islice(dict.fromkeys(words(query)), QUERY_WORDS))
-        if not asked or limit < 1:
+        if limit < 1 or not query.strip():
             return []
+        asked = tuple(islice(query_words(query), QUERY_WORDS))
+        meant = _Meant(query)
 
         def read() -> list[Hit]:
             with self._transaction("DEFERRED"):  # candidates, their sizes and their texts are of one moment
-                return [hit for kind in dict.fromkeys(kinds) for hit in self._lexical(kind, asked, limit)]
+                return [
+                    hit for kind in dict.fromkeys(kinds) for hit in self._of_kind(kind, asked, meant, limit)
+                ]
 
         found = self._run(read)
         return sorted(found, key=lambda hit: (-hit.score, hit.entry.kind, hit.entry.id))[:limit]
 
-    def _lexical(self, kind: Kind, asked: tuple[str, ...], limit: int) -> list[Hit]:
-        match = " OR ".join(f'"{word}"' for word in asked)
+    def _of_kind(self, kind: Kind, asked: tuple[str, ...], meant: _Meant, limit: int) -> list[Hit]:
+        most = max(limit, CANDIDATES)
+        near = self._near(kind, meant)
+        fields = self._matching(kind, asked, most)
+        if near is not None:
+            fields |= self._fields(kind, [number for number in near.best(most) if number not in fields])
+        among = self._collection(kind, asked)
+        parts = {
+            number: Parts(
+                lexical_score(asked, found, among),
+                None if near is None else near.of(number),
+                tuple(word for word in asked if any(word in field for field in found)),
+            )
+            for number, found in fields.items()
+        }
+        scores = {number: _score(part, near is not None) for number, part in parts.items()}
+        best = sorted(scores, key=lambda number: (-scores[number], number))[:limit]
+        return [Hit(self._entry(number), scores[number], parts[number]) for number in best]
+
+    def _matching(self, kind: Kind, asked: tuple[str, ...], most: int) -> dict[int, list[list[str]]]:
+        """The words by field of the entries that have the words asked for."""
+        if not asked:
+            return {}
         rows = self._connection.execute(
             f"SELECT rowid, * FROM words_{kind} WHERE words_{kind} MATCH ?"
             f" ORDER BY bm25(words_{kind}, {_BM25}), rowid LIMIT ?",
-            (match, max(limit, CANDIDATES)),
-        ).fetchall()
-        among = self._collection(kind, asked)
-        fields = {number: [text.split() for text in texts] for number, *texts in rows}
-        scores = {number: lexical_score(asked, found, among) for number, found in fields.items()}
-        best = sorted(scores, key=lambda number: (-scores[number], number))[:limit]
-        return [self._hit(number, scores[number], asked, fields[number]) for number in best]
+            (" OR ".join(f'"{word}"' for word in asked), most),
+        )
+        return {number: [text.split() for text in texts] for number, *texts in rows}
 
-    def _hit(self, number: int, score: float, asked: tuple[str, ...], fields: list[list[str]]) -> Hit:
+    def _fields(self, kind: Kind, numbers: Sequence[int]) -> dict[int, list[list[str]]]:
+        marks = ",".join("?" * len(numbers))
+        rows = self._connection.execute(
+            f"SELECT rowid, * FROM words_{kind} WHERE rowid IN ({marks})", numbers
+        )
+        return {number: [text.split() for text in texts] for number, *texts in rows}
+
+    def _near(self, kind: Kind, meant: _Meant) -> Nearness | None:
+        """How close the entries of a kind are to what is meant; None where no entry has a vector."""
+        embedder = self._embedder()
+        if embedder is None:
+            return None
+        meanings = self._meanings(kind, embedder.name)
+        return None if meanings is None else meanings.nearness(meant.vector(embedder), meant.dense)
+
+    def _meanings(self, kind: Kind, model: str) -> Meanings | None:
+        generation: int = self._connection.execute("SELECT generation FROM state").fetchone()[0]
+        held = self._loaded.get((kind, model))
+        if held is None or held[0] != generation:
+            held = self._loaded[kind, model] = generation, vector_table.load(self._connection, kind, model)
+        return held[1]
+
+    def _entry(self, number: int) -> Entry:
         row = self._connection.execute("SELECT data FROM entry WHERE number = ?", (number,)).fetchone()
-        matched = tuple(word for word in asked if any(word in field for field in fields))
-        return Hit(Entry.model_validate_json(row[0]), score, Parts(score, None, matched))
+        return Entry.model_validate_json(row[0])
 
     def _collection(self, kind: Kind, asked: tuple[str, ...]) -> Collection:
         _, total, *lengths = self._connection.execute("SELECT * FROM size WHERE kind = ?", (kind,)).fetchone()
@@ -214,9 +302,11 @@ class Index:
 
     def _insert(self, entry: Entry, digest: bytes) -> None:
         number = self._connection.execute(
-            "INSERT INTO entry (kind, id, digest, data) VALUES (?,?,?,?)",
-            (entry.kind, entry.id, digest, entry.model_dump_json()),
+            "INSERT INTO entry (kind, id, digest, data, dense) VALUES (?,?,?,?,?)",
+            (entry.kind, entry.id, digest, entry.model_dump_json(), is_dense(" ".join(_fields(entry)))),
         ).lastrowid
+        assert number is not None
+        vector_table.note(self._connection, number, entry)
         found = [words(text) for text in _fields(entry)]
         columns = ", ".join("?" * len(found))
         self._connection.execute(
@@ -241,6 +331,7 @@ class Index:
             ).fetchone()
             self._connection.execute(f"DELETE FROM words_{kind} WHERE rowid = ?", (number,))
             self._connection.execute("DELETE FROM entry WHERE number = ?", (number,))
+            vector_table.forget(self._connection, number)
             self._resize(kind, -1, [-len(text.split()) for text in texts])
 
     def _resize(self, kind: Kind, entries: int, lengths: Sequence[int]) -> None:
@@ -263,7 +354,11 @@ class Index:
     def _written(self, write: Callable[[], T]) -> T:
         def transaction() -> T:
             with self._transaction():
-                return write()
+                before = self._connection.total_changes
+                done = write()
+                if self._connection.total_changes != before:
+                    self._connection.execute("UPDATE state SET generation = generation + 1")
+                return done
 
         return self._run(transaction)
 
@@ -308,7 +403,29 @@ class Index:
         if problem is not None:
             self.problems.append(problem)
         self._identity = identity(self.path)
+        self._loaded.clear()
         return connection
+
+
+class _Meant:
+    """What a query means: its vector, made once and only where something can be compared with it."""
+
+    def __init__(self, query: str) -> None:
+        self._query = query
+        self.dense = is_dense(query)
+        self._vector: Vectors | None = None
+
+    def vector(self, embedder: Embedder) -> Vectors:
+        if self._vector is None:
+            self._vector = embedder.query(self._query)
+        return self._vector
+
+
+def _score(parts: Parts, by_meaning: bool) -> float:
+    if not by_meaning:
+        return parts.lexical
+    by_words = (1 + _KNEE) * parts.lexical / (parts.lexical + _KNEE)
+    return (by_words + (parts.semantic or 0)) / 2
 
 
 def _fields(entry: Entry) -> tuple[str, ...]:

@@ -12,13 +12,14 @@ from pathlib import Path
 from sopwith.errors import IndexFileError, Text
 from sopwith.find.entry import KINDS
 from sopwith.find.lexical import FIELDS
+from sopwith.find.vector_table import TABLES as VECTORS
 from sopwith.ir.diagnostic import Diagnostic, Place, Severity
 from sopwith.ir.os_reason import os_reason
 
 APPLICATION = 0x53505746
 """The application id in the header of the file (`SPWF`)."""
 
-VERSION = 2
+VERSION = 3
 """The version of the tables and of the words in them, kept as `user_version` in the header of the file."""
 
 _MAGIC = b"SQLite format 3\x00"
@@ -30,7 +31,10 @@ _LENGTHS = ", ".join(f"{field} INTEGER NOT NULL" for field in FIELDS)
 # Words come in as they are compared, with spaces between them: the tokenizer only splits.
 _TABLES = (
     "CREATE TABLE entry (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, digest BLOB NOT NULL,"
-    " data TEXT NOT NULL, UNIQUE (kind, id))",
+    " data TEXT NOT NULL, dense INTEGER NOT NULL, UNIQUE (kind, id))",
+    *VECTORS,
+    "CREATE TABLE state (generation INTEGER NOT NULL)",
+    "INSERT INTO state VALUES (0)",
     "CREATE TABLE file (name TEXT PRIMARY KEY, mark TEXT NOT NULL, digest TEXT NOT NULL, ids TEXT NOT NULL,"
     " problem TEXT)",
     f"CREATE TABLE size (kind TEXT PRIMARY KEY, entries INTEGER NOT NULL, {_LENGTHS})",

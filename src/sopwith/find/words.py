@@ -42,6 +42,23 @@ def words(text: str) -> list[str]:
     return found
 
 
+def query_words(text: str) -> list[str]:
+    """The words of a query, each once, in their order; without those that say nothing, unless there are no others."""
+    found = list(dict.fromkeys(words(text)))
+    return [word for word in found if word not in COMMON] or found
+
+
+def is_dense(text: str) -> bool:
+    """Whether a text is in a script without spaces, for a good part."""
+    letters = sum(map(str.isalnum, text))
+    return 5 * sum(1 for character in text if _IS_DENSE(character)) > letters
+
+
+def spelled(text: str) -> str:
+    """Text with identifiers as the words they are made of: `get_userName` is `get user Name`."""
+    return _CAMEL.sub(" ", text.replace("_", " "))
+
+
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """The stem of a lowered word; one with other than English letters stays as it is."""
@@ -50,3 +67,19 @@ def stem(word: str) -> str:
     # A stemmer holds the word it works on, and threads may search at once: each word has its own.
     stemmer: Any = EnglishStemmer()
     return stemmer.stemWord(word)
+
+
+_ENGLISH = (
+    "a an the and or but if so as at by for from in into of on onto out over to up with about than then i me my mine "
+    "we us our you your he him his she her it its they them their this that these those there here is am are was were "
+    "be been being do does did done doing have has had having can could may might must shall should will would please "
+    "thanks thank hello hi dear help need want like let know tell how what which who whom whose when where why also "
+    "just some any such s t re ve ll m d don not no yes"
+)
+_CHINESE = (
+    "我的 我要 我想 想要 想知 知道 我需 需要 请问 请帮 请你 请您 帮我 帮忙 麻烦 给我 告诉 诉我 一下 下我 "
+    "怎么 么办 什么 如何 可以 以吗 能否 能不 不能 能帮 是否 是不 不是 这个 那个 一个 这些 那些 你好 您好 "
+    "谢谢 你能 您能 我们 你们 他们 有没 没有 有什 哪些 哪个 吗 呢 啊 的"
+)
+COMMON = frozenset([*map(stem, _ENGLISH.split()), *_CHINESE.split()])
+"""Words that say nothing about what is looked for, as `words` gives them."""

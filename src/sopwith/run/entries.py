@@ -35,7 +35,7 @@ def procedure_index(procedures: Iterable[Procedure]) -> Index:
 def tool_entry(spec: ToolSpec) -> Entry:
     """A tool: its name, its description, the words of its parameters, and its source."""
     source, _, name = spec.name.rpartition(".")
-    words = "\n".join(dict.fromkeys(_words(spec.input_schema, DEPTH)))
+    words = "\n".join(dict.fromkeys(schema_words(spec.input_schema)))
     return Entry(
         kind="tool", id=spec.name, name=name, description=spec.description, body=words, source=source
     )
@@ -54,7 +54,7 @@ def procedure_entry(procedure: Procedure) -> Entry:
     )
 
 
-def _words(schema: Json, depth: int) -> Iterator[str]:
+def schema_words(schema: Json, depth: int = DEPTH) -> Iterator[str]:
     """The names of parameters, their descriptions and listed values, at any place of a schema."""
     if not isinstance(schema, dict) or depth == 0:
         return
@@ -69,14 +69,14 @@ def _words(schema: Json, depth: int) -> Iterator[str]:
     if isinstance(properties, dict):
         for name, item in cast("dict[str, Json]", properties).items():
             yield name
-            yield from _words(item, depth - 1)
+            yield from schema_words(item, depth - 1)
     for key in ("items", "additionalProperties"):
-        yield from _words(node.get(key), depth - 1)
+        yield from schema_words(node.get(key), depth - 1)
     for key in _LISTS:
         parts = node.get(key)
         for part in cast("list[Json]", parts) if isinstance(parts, list) else ():
-            yield from _words(part, depth - 1)
+            yield from schema_words(part, depth - 1)
     for key in _MAPS:
         parts = node.get(key)
         for part in cast("dict[str, Json]", parts).values() if isinstance(parts, dict) else ():
-            yield from _words(part, depth - 1)
+            yield from schema_words(part, depth - 1)
