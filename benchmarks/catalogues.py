@@ -84,9 +84,9 @@ def metatool_two() -> Catalogue:
     return _metatool("queries_multi.jsonl")
 
 
-def acebench_zh() -> Catalogue:
-    """ACEBench, the normal cases in Chinese: the question with all its turns, over the tools of all cases."""
-    with gzip.open(DATA / "acebench" / "zh.jsonl.gz", "rt", encoding="utf-8") as file:
+def acebench(language: str = "zh") -> Catalogue:
+    """ACEBench, the normal cases: the question with all its turns, over the tools of all of them."""
+    with gzip.open(DATA / "acebench" / f"{language}.jsonl.gz", "rt", encoding="utf-8") as file:
         cases = [cast("Row", json.loads(line)) for line in file]
     normal = [case for case in cases if case["category"].startswith("normal")]
     tools: dict[str, Entry] = {}
@@ -95,7 +95,7 @@ def acebench_zh() -> Catalogue:
             name, said = spec["name"], spec.get("description", "")
             tools.setdefault(name, _entry(name, name, said, spec.get("parameters") or {}, ""))
     asked = ((case["question"], _names(case["answer"]["ground_truth"], tools)) for case in normal)
-    return _catalogue(list(tools.values()), ((text, names) for text, names in asked if names))
+    return _catalogue(list(tools.values()), asked)
 
 
 CATALOGUES: dict[str, Callable[[], Catalogue]] = {
@@ -103,7 +103,7 @@ CATALOGUES: dict[str, Callable[[], Catalogue]] = {
     "sealtools": sealtools,
     "metatool_single": metatool_single,
     "metatool_two": metatool_two,
-    "zh": acebench_zh,
+    "zh": acebench,
 }
 
 
