@@ -5,7 +5,7 @@ REQUEST ?= The sign-in page keeps saying that my password is wrong and I cannot 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input install
 PROCEDURE := examples/support/procedure.yaml
-BENCHMARKS := chaos concurrency context fuzz grips language limits overhead support_desk
+BENCHMARKS := chaos concurrency context finding fuzz grips language limits overhead support_desk
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check bench clean

@@ -62,7 +62,9 @@ def sealtools() -> Catalogue:
     """Seal-Tools: synthetic APIs; the dev part was for tuning, the in-domain test part is measured."""
     rows = _lines(DATA / "tool_retrieval" / "sealtools" / "tools.jsonl")
     entries = [
-        _entry(row["id"], row["name"], row["description"], {"properties": row["parameters"]}, row["field"])
+        _entry(
+            row["id"], row["name"], row["description"], {"properties": row["parameters"]}, tag=row["field"]
+        )
         for row in rows
     ]
     parts = {True: "queries_dev.jsonl", False: "queries_test_in_domain.jsonl"}
@@ -93,7 +95,7 @@ def acebench(language: str = "zh") -> Catalogue:
     for case in normal:
         for spec in case["function"]:
             name, said = spec["name"], spec.get("description", "")
-            tools.setdefault(name, _entry(name, name, said, spec.get("parameters") or {}, ""))
+            tools.setdefault(name, _entry(name, name, said, spec.get("parameters") or {}))
     asked = ((case["question"], _names(case["answer"]["ground_truth"], tools)) for case in normal)
     return _catalogue(list(tools.values()), asked)
 
@@ -110,7 +112,7 @@ CATALOGUES: dict[str, Callable[[], Catalogue]] = {
 def _metatool(name: str) -> Catalogue:
     folder = DATA / "tool_retrieval" / "metatool"
     entries = [
-        _entry(row["id"], row["name"], row["description"], {}, "") for row in _lines(folder / "tools.jsonl")
+        _entry(row["id"], row["name"], row["description"], {}) for row in _lines(folder / "tools.jsonl")
     ]
     return _catalogue(entries, ((row["query"], row["relevant"]) for row in _lines(folder / name)))
 
@@ -121,9 +123,10 @@ def _catalogue(entries: Sequence[Entry], asked: Iterator[tuple[str, Any]]) -> Ca
     return Catalogue(tuple(entries), tuple(queries))
 
 
-def _entry(id: str, name: str, description: str, schema: Json, source: str) -> Entry:
+def _entry(id: str, name: str, description: str, schema: Json, source: str = "", tag: str = "") -> Entry:
     words = "\n".join(dict.fromkeys(schema_words(schema)))
-    return Entry(kind="tool", id=id, name=name, description=description, body=words, source=source)
+    tags = (tag,) if tag else ()
+    return Entry(kind="tool", id=id, name=name, description=description, body=words, tags=tags, source=source)
 
 
 def _sets(relevant: Sequence[str | Sequence[str]]) -> tuple[frozenset[str], ...]:

@@ -4,7 +4,7 @@ Five public catalogues with queries and the tools that are right for them; the s
 are as good as each other counts once). Beside it stands the BM25 of SQLite, over name and description, on the same
 words. What was tuned was tuned on the dev part of Seal-Tools, which is not measured, and on every second query of the
 others: `_held_out` is over the rest. Times are of one core, over tools of these catalogues; for 100,000 each is there
-several times.
+several times. How the right procedure is picked for a request, or none, is measured as `benchmarks/selection.py` says.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.catalogues import CATALOGUES, Catalogue, Query, acebench
 from benchmarks.measure import Measure, options, publish, result
+from benchmarks.selection import measure_selection
 from sopwith.find import Embedder, Entry, Index, installed_embedder, words
 
 if TYPE_CHECKING:
@@ -133,6 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name, catalogue in catalogues.items()
         for measure in measure_catalogue(name, catalogue, embedder)
     ]
+    measures += measure_selection(embedder)
+    measures += measure_selection(None, "_words")
     pool = [entry for catalogue in catalogues.values() for entry in catalogue.entries]
     if not given.quick:
         pool += acebench("en").entries

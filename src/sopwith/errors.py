@@ -4,6 +4,7 @@
     ├── UserError                a mistake in what was given: arguments, settings, a call of the library
     │   ├── ProcedureError       a procedure that cannot be read or does not pass its checks (`diagnostics`)
     │   ├── ModelFileError       a model file that is missing, incomplete or has the wrong hash
+    │   ├── NotChosen            no procedure is right for a request, or it is not sure which one is
     │   ├── RunBusy              another driver has the run (`driver`)
     │   └── PolicyError          an invalid rule, limit or key: nothing starts
     │       └── ValueErased      a value that was erased from the vault: no tool is given its placeholder
@@ -96,6 +97,12 @@ class ValueErased(PolicyError):
     """A value that was erased from the vault. Its placeholder stays, and no tool is given that instead."""
 
     code = "SW013"
+
+
+class NotChosen(UserError):
+    """No procedure is right for a request, or it is not sure which one is."""
+
+    code = "SW016"
 
 
 class RunBusy(UserError):

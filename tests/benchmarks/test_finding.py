@@ -54,4 +54,4 @@ def test_a_quick_run_has_every_measure(capsys: pytest.CaptureFixture[str]) -> No
     assert {"p99_ms_lexical_10k", "p99_ms_hybrid_10k", "build_s_lexical_10k", "p99_ms_hybrid_100k"} <= set(
         measures
     )
-    assert all(one["value"] > 0 for one in measures.values())
+    assert all(one["value"] > 0 for name, one in measures.items() if "_pick" not in name)

@@ -31,6 +31,7 @@ VERBS: dict[str, Text] = {
     "tools": Text("list, call, try and judge tools", "列出、调用、试用和检查工具"),
     "show": Text("show a procedure, or exactly what a model would see", "显示流程，或模型将看到的内容"),
     "diff": Text("say what differs between two procedures", "说明两个流程的差异"),
+    "find": Text("find the procedure, tool or document for a request", "查找与请求相符的流程、工具或文档"),
     "run": Text("run a procedure on a request", "按流程处理一个请求"),
     "resume": Text("go on with a run: after an answer, or after a crash", "回答之后或崩溃之后继续运行"),
     "takeover": Text("take over a run that was handed to a person", "接管已转交人工的运行"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from types import MappingProxyType
 
-from sopwith.errors import LogDamaged, ProcedureError, SopwithError, Text, UserError
+from sopwith.errors import LogDamaged, NotChosen, ProcedureError, SopwithError, Text, UserError
 
 
 class ExitCode(IntEnum):
@@ -35,7 +35,10 @@ MEANINGS = MappingProxyType(
             "a procedure cannot be read, or it, a policy or a tool does not pass its checks",
             "流程无法读取，或者流程、策略或工具未通过检查",
         ),
-        ExitCode.ESCALATED: Text("the run was handed to a person", "运行已转交人工"),
+        ExitCode.ESCALATED: Text(
+            "the run was handed to a person, or no procedure could be chosen",
+            "运行已转交人工，或无法选定流程",
+        ),
         ExitCode.DENIED: Text("a rule denied the request or a call", "规则拒绝了请求或调用"),
         ExitCode.EXHAUSTED: Text("a budget or a time limit was reached", "达到预算或时间上限"),
         ExitCode.SUSPENDED: Text(
@@ -70,6 +73,8 @@ def of_error(error: BaseException) -> ExitCode:
     """The code for an error that ended a command."""
     if isinstance(error, ProcedureError):
         return ExitCode.INVALID
+    if isinstance(error, NotChosen):
+        return ExitCode.ESCALATED
     if isinstance(error, KeyboardInterrupt):
         return ExitCode.INTERRUPTED
     if isinstance(error, LogDamaged):

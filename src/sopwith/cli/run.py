@@ -13,6 +13,7 @@ from typing import Any
 import typer
 from pydantic import ValidationError
 
+from sopwith.cli.chosen import choose
 from sopwith.cli.connection import Connection, guards_of, open_for
 from sopwith.cli.exit_code import ExitCode
 from sopwith.cli.inputs import read_inputs, ways_to_give
@@ -53,7 +54,7 @@ from sopwith.cli.project import Options, Project, remember
 from sopwith.cli.session import Session
 from sopwith.cli.settings import load_settings
 from sopwith.cli.terminal import terminal
-from sopwith.errors import Text, UserError
+from sopwith.errors import NO_HINT, Text, UserError
 from sopwith.ir.event import Principal
 from sopwith.ir.procedure import Grip
 from sopwith.ir.pydantic_problem import told
@@ -61,6 +62,7 @@ from sopwith.ir.usage import Budget, exact
 from sopwith.ir.value import Json
 from sopwith.lang.document import Document
 from sopwith.lang.document import Path as Place
+from sopwith.lang.form import is_skill
 from sopwith.lang.kinds import spell
 from sopwith.lang.request import reader_of_request
 from sopwith.lang.text_file import read_text_file
@@ -104,9 +106,9 @@ def run(
     as_lines: AsLines = False,
     lang: Lang = "",
 ) -> int:
-    """Run a procedure on a request, one legal action at a time.
+    """Run a procedure on a request, one legal action at a time. Of a folder, the one that the request is for.
 
-    按流程处理一个请求，每次只做一个合法动作。
+    按流程处理一个请求，每次只做一个合法动作；给出文件夹时，由请求选定其中的流程。
     """
     budget = _budget(
         tokens=budget_tokens,
@@ -116,7 +118,14 @@ def run(
         seconds=budget_seconds,
     )
     options = Options(model, data, tools or None, mcp, policy, prices, principal, role or None, budget)
-    project, document = open_named(procedure, options, allow or ())
+    shown = terminal(context)
+    folder = procedure if procedure.is_dir() and not is_skill(procedure) else None
+    named: Path | str = procedure
+    if folder is not None:
+        request = _request(request, request_file, None, NO_HINT)
+        request_file = None
+        named = choose(shown, folder, load_settings(folder, options.given()), request)
+    project, document = open_named(named, options, allow or ())
     passed = read_inputs(document.procedure, inputs or (), inputs_file)
     asked = Asked(
         request=_request(
@@ -129,7 +138,7 @@ def run(
         grip=None if grip is None else Grip(grip),
         dry_run=dry_run,
     )
-    session = Session(terminal(context), asyncio.Runner(), list(answer or ()), as_lines, by, reveal)
+    session = Session(shown, asyncio.Runner(), list(answer or ()), as_lines, by, reveal)
     return start(session, project, document, asked)
 
 

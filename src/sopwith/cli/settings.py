@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from sopwith.errors import NO_HINT, Text, UserError
+from sopwith.find.selection import LIMITS, Limits
 from sopwith.ir.os_reason import os_reason
 from sopwith.ir.usage import SHOWN_TOKENS, VALUE_QUOTA, Budget, exact
 from sopwith.log.head import is_url
@@ -57,6 +58,7 @@ Kind = Literal[
     "count",
     "seconds",
     "money",
+    "limits",
 ]
 
 
@@ -106,6 +108,13 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "documents": Setting(
             "path", Text("the folder of the documents that are searched", "供检索的文档所在目录")
         ),
+        "find": Setting(
+            "limits",
+            Text(
+                "when a request is sure to be for a procedure: meaning = {threshold, margin}",
+                "何时可确定请求对应某流程：meaning = {threshold, margin}",
+            ),
+        ),
         "library": Setting("path", Text("the folder of the procedure library", "流程库所在目录")),
         "library_keys": Setting(
             "paths",
@@ -147,6 +156,10 @@ _WANTED: Mapping[Kind, Text] = {
     "count": Text("a whole number, 0 or more", "不小于 0 的整数"),
     "seconds": Text("a number, 0 or more", "不小于 0 的数"),
     "money": Text("a number, 0 or more", "不小于 0 的数"),
+    "limits": Text(
+        "meaning and words, each with threshold and margin from 0 to 1",
+        "meaning 与 words，各含 0 到 1 之间的 threshold 与 margin",
+    ),
 }
 
 
@@ -162,6 +175,7 @@ class Settings:
     openapi: Mapping[str, Mapping[str, Any]]
     procedures: tuple[Path, ...]
     documents: Path | None
+    find: Mapping[str, Limits]
     library: Path
     library_keys: tuple[Path, ...]
     mcp: Path | None
@@ -190,7 +204,7 @@ def load_settings(
     found: dict[str, str] = {}
     for layer, source in _layers(folder, given or {}, environment):
         for name, value in layer.items():
-            adds_up = SETTINGS[name].kind in ("table", "tables", "profiles")
+            adds_up = SETTINGS[name].kind in ("table", "tables", "profiles", "limits")
             values[name] = {**values.get(name, {}), **value} if adds_up else value
             found[name] = source
     budget = {name.partition(".")[2]: value for name, value in values.items() if name.startswith("budget.")}
@@ -203,6 +217,7 @@ def load_settings(
         openapi=MappingProxyType(values.get("openapi", {})),
         procedures=values.get("procedures", ()),
         documents=values.get("documents"),
+        find=MappingProxyType(values.get("find", {})),
         library=values.get("library", Path("library")),
         library_keys=values.get("library_keys", ()),
         mcp=values.get("mcp"),
@@ -344,6 +359,15 @@ def _source(item: str | Path, folder: Path) -> Path | str:
     return text if is_url(text) or text.startswith(RECORDED) else folder / Path(item).expanduser()
 
 
+def _is_limits(item: tuple[str, Any]) -> bool:
+    by, value = item
+    if by not in LIMITS or not isinstance(value, dict):
+        return False
+    table = cast("dict[str, Any]", value)
+    shares = [each for each in table.values() if isinstance(each, int | float) and 0 <= each <= 1]
+    return table.keys() == {"threshold", "margin"} and len(shares) == 2
+
+
 def _is_table(value: dict[Any, Any]) -> bool:
     return all(isinstance(item, str) and item for item in value.values())
 
@@ -369,6 +393,8 @@ def _value(name: str, value: Any, folder: Path, place: str) -> Any:
             isinstance(item, str | Path) and str(item) for item in cast("list[Any]", value)
         ):
             return tuple(_source(item, folder) for item in cast("list[str | Path]", value))
+        case "limits", dict() if all(map(_is_limits, cast("dict[str, Any]", value).items())):
+            return {by: Limits(**each) for by, each in cast("dict[str, dict[str, float]]", value).items()}
         case "place", str() if is_url(value):
             return value
         case (("path" | "place"), (str() | Path())) if str(value):

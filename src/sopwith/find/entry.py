@@ -1,4 +1,4 @@
-"""What can be found: a procedure, a tool, or a passage of a document, as texts."""
+"""What can be found: a procedure, a tool, or a passage of a document, as texts; and what is outside of all of these."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from sopwith.ir.value import canonical, digest
 
-Kind = Literal["procedure", "tool", "document"]
-KINDS: tuple[Kind, ...] = ("procedure", "tool", "document")
+Kind = Literal["procedure", "tool", "document", "outside"]
+SOUGHT: tuple[Kind, ...] = ("procedure", "tool", "document")
+"""What people look for."""
+KINDS: tuple[Kind, ...] = (*SOUGHT, "outside")
+"""All kinds. What is `outside` is a request that no procedure is for."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sopwith.find import vector_table
 from sopwith.find.embedding import Embedder, installed_embedder
-from sopwith.find.entry import KINDS, Entry, Kind
+from sopwith.find.entry import SOUGHT, Entry, Kind
 from sopwith.find.held_file import HeldFile, held_file, row_of
 from sopwith.find.index_file import damaged, failure, identity, is_damaged, open_index, remove
 from sopwith.find.lexical import FIELDS, WEIGHTS, Collection, lexical_score
@@ -34,12 +34,24 @@ CANDIDATES = 100
 QUERY_WORDS = 256
 """How many different words of a query count, from its beginning: more would cost time, and hardly change what fits."""
 
-BATCH = 32
+BATCH = 16
 """So many vectors are made between two looks at the clock."""
 
-_KNEE = 0.1
-"""The share of its best score with which the words of an entry count about half: one rare word says much, and
-the rest of a long query little."""
+
+@dataclass(frozen=True, slots=True)
+class _Fusion:
+    """How words and meaning make a score. `knee` is the share of its best score with which the words of an entry count
+    about half: one rare word says much, the rest of a long query little. `meaning` is what closeness counts beside
+    the words, which count 1."""
+
+    knee: float
+    meaning: float
+
+
+_PLAIN = _Fusion(knee=0.1, meaning=1.0)
+_OF_FEW = _Fusion(knee=0.3, meaning=2.0)
+"""Of few texts no word is known to be rare, so that words say less."""
+_FUSION: dict[Kind, _Fusion] = {"procedure": _OF_FEW, "outside": _OF_FEW, "tool": _PLAIN, "document": _PLAIN}
 
 _BM25 = ", ".join(map(str, WEIGHTS))
 
@@ -186,16 +198,17 @@ class Index:
         )
         return [Entry.model_validate_json(data) for (data,) in rows]
 
-    def embed(self, seconds: float | None = None) -> int:
-        """Make the vectors that are missing, for `seconds` at most (None: all); how many are missing then.
+    def embed(self, seconds: float | None = None, stopped: Callable[[], bool] = lambda: False) -> int:
+        """Make the vectors that are missing, for `seconds` at most (None: all) and until `stopped`; how many entries
+        lack one then.
 
-        Other processes may write, search and embed meanwhile. Without an embedder nothing is made, or missing.
+        Others may write, search and embed meanwhile. Without an embedder nothing is made, or missing.
         """
         embedder = self._embedder()
         if embedder is None:
             return 0
         until = None if seconds is None else time.monotonic() + seconds
-        while until is None or time.monotonic() < until:
+        while not stopped() and (until is None or time.monotonic() < until):
             texts = self._run(lambda: vector_table.texts_without(self._connection, embedder.name, BATCH))
             if not texts:
                 self._written(lambda: vector_table.tidy(self._connection))
@@ -208,7 +221,7 @@ class Index:
             )
         return self._run(lambda: vector_table.missing(self._connection, embedder.name))
 
-    def search(self, query: str, kinds: Sequence[Kind] = KINDS, limit: int = 10) -> list[Hit]:
+    def search(self, query: str, kinds: Sequence[Kind] = SOUGHT, limit: int = 10) -> list[Hit]:
         """At most `limit` entries of these kinds, best first; none where nothing fits the query.
 
         Of a long query its first `QUERY_WORDS` different words count, and the meaning of its beginning.
@@ -242,7 +255,7 @@ class Index:
             )
             for number, found in fields.items()
         }
-        scores = {number: _score(part, near is not None) for number, part in parts.items()}
+        scores = {number: _score(part, _FUSION[kind] if near else None) for number, part in parts.items()}
         best = sorted(scores, key=lambda number: (-scores[number], number))[:limit]
         return [Hit(self._entry(number), scores[number], parts[number]) for number in best]
 
@@ -421,11 +434,11 @@ class _Meant:
         return self._vector
 
 
-def _score(parts: Parts, by_meaning: bool) -> float:
-    if not by_meaning:
+def _score(parts: Parts, fusion: _Fusion | None) -> float:
+    if fusion is None:
         return parts.lexical
-    by_words = (1 + _KNEE) * parts.lexical / (parts.lexical + _KNEE)
-    return (by_words + (parts.semantic or 0)) / 2
+    by_words = (1 + fusion.knee) * parts.lexical / (parts.lexical + fusion.knee)
+    return (by_words + fusion.meaning * (parts.semantic or 0)) / (1 + fusion.meaning)
 
 
 def _fields(entry: Entry) -> tuple[str, ...]:

@@ -74,12 +74,14 @@ class Meanings:
         its vector. `dense` are the numbers of entries in scripts without spaces."""
         import numpy as np
 
-        numbers = np.unique(np.array([number for number, _ in parts["text"]], dtype=np.int64))
+        numbers = np.unique(
+            np.array([number for part in ("text", "example") for number, _ in parts[part]], dtype=np.int64)
+        )
         place = {number: at for at, number in enumerate(numbers.tolist())}
         texts = np.zeros((len(numbers), vectors.shape[1]), dtype=np.float32)
         at = np.array([place[number] for number, _ in parts["text"]], dtype=np.int64)
         np.add.at(texts, at, vectors[[vector for _, vector in parts["text"]]])
-        texts /= np.bincount(at, minlength=len(numbers))[:, None]
+        texts /= np.maximum(np.bincount(at, minlength=len(numbers)), 1)[:, None]
         origin = np.full(len(numbers), -1, dtype=np.int64)
         used = {
             vector: at for at, vector in enumerate(dict.fromkeys(vector for _, vector in parts["origin"]))
