@@ -114,6 +114,17 @@ def test_each_text_is_embedded_once(tmp_path: Path) -> None:
         assert len(other.texts) == first and index.search("休假申请")[0].entry.id == "leave"
 
 
+def test_the_meaning_of_a_part_does_not_count(tmp_path: Path) -> None:
+    """Entries without a vector would come last, whatever they are."""
+    with Index(tmp_path / "index.db") as index:
+        index.sync("procedure", PROCEDURES)
+        looks = iter([False, True])
+        assert 0 < index.embed(stopped=lambda: next(looks)) < len(PROCEDURES)
+        assert all(hit.parts.semantic is None for hit in index.search("reset password"))
+        assert index.embed() == 0
+        assert all(hit.parts.semantic is not None for hit in index.search("reset password"))
+
+
 def test_time_is_bounded_and_the_rest_is_counted(index: Index) -> None:
     assert index.embed(0) == len(PROCEDURES)
     assert index.embed() == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -34,8 +35,11 @@ CANDIDATES = 100
 QUERY_WORDS = 256
 """How many different words of a query count, from its beginning: more would cost time, and hardly change what fits."""
 
-BATCH = 16
-"""So many vectors are made between two looks at the clock."""
+MADE_AT_ONCE, KEPT_AT_ONCE = 64, 4
+"""So many texts without a vector are looked up together; so many vectors are made between two looks at the clock."""
+
+COVERED = 0.8
+"""Of so many entries of a kind the meaning is known, before it counts: the others would only lose by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,19 +211,21 @@ class Index:
         embedder = self._embedder()
         if embedder is None:
             return 0
-        until = None if seconds is None else time.monotonic() + seconds
-        while not stopped() and (until is None or time.monotonic() < until):
-            texts = self._run(lambda: vector_table.texts_without(self._connection, embedder.name, BATCH))
-            if not texts:
-                self._written(lambda: vector_table.tidy(self._connection))
-                return 0
-            vectors = embedder.passages(list(texts.values()))
-            self._written(
-                lambda texts=texts, vectors=vectors: vector_table.keep(
-                    self._connection, embedder.name, texts, vectors
-                )
-            )
-        return self._run(lambda: vector_table.missing(self._connection, embedder.name))
+        until = math.inf if seconds is None else time.monotonic() + seconds
+        while texts := self._run(
+            lambda: vector_table.texts_without(self._connection, embedder.name, MADE_AT_ONCE)
+        ):
+            found = list(texts.items())
+            for at in range(0, len(found), KEPT_AT_ONCE):
+                if stopped() or time.monotonic() > until:
+                    return self._run(lambda: vector_table.missing(self._connection, embedder.name))
+                self._keep(embedder, dict(found[at : at + KEPT_AT_ONCE]))
+        self._written(lambda: vector_table.tidy(self._connection))
+        return 0
+
+    def _keep(self, embedder: Embedder, texts: dict[bytes, str]) -> None:
+        vectors = embedder.passages(list(texts.values()))
+        self._written(lambda: vector_table.keep(self._connection, embedder.name, texts, vectors))
 
     def search(self, query: str, kinds: Sequence[Kind] = SOUGHT, limit: int = 10) -> list[Hit]:
         """At most `limit` entries of these kinds, best first; none where nothing fits the query.
@@ -289,8 +295,14 @@ class Index:
         generation: int = self._connection.execute("SELECT generation FROM state").fetchone()[0]
         held = self._loaded.get((kind, model))
         if held is None or held[0] != generation:
-            held = self._loaded[kind, model] = generation, vector_table.load(self._connection, kind, model)
+            meanings = vector_table.load(self._connection, kind, model)
+            if meanings is not None and len(meanings.numbers) < COVERED * self._count(kind):
+                meanings = None
+            held = self._loaded[kind, model] = generation, meanings
         return held[1]
+
+    def _count(self, kind: Kind) -> int:
+        return self._connection.execute("SELECT entries FROM size WHERE kind = ?", (kind,)).fetchone()[0]
 
     def _entry(self, number: int) -> Entry:
         row = self._connection.execute("SELECT data FROM entry WHERE number = ?", (number,)).fetchone()

@@ -24,6 +24,9 @@ from sopwith.tools.refusal import took_too_long, unknown_tool
 NAME = "documents"
 """The name of the source."""
 
+EMBED_SECONDS = 2.0
+"""So long vectors are made where specs are read; what is left then is made the next time, or by `sopwith find`."""
+
 LIMIT, MOST = 5, 20
 """How many passages an answer has where nobody says, and at most."""
 
@@ -109,6 +112,7 @@ class DocumentSource:
         with self._one:
             try:
                 done = refresh(self._opened(), self._folder, self._stop.is_set)
+                self._opened().embed(EMBED_SECONDS, self._stop.is_set)
             except OSError as error:
                 why = os_reason(error)
                 said = Text(
