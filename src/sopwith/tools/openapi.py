@@ -19,7 +19,7 @@ from sopwith.tools.bounded import Bounded, Outcome, OutOfTime
 from sopwith.tools.openapi_auth import Credentials, Reference
 from sopwith.tools.openapi_document import Document, Operation, parse_document, read_document
 from sopwith.tools.openapi_request import Request, misplaced, request_of
-from sopwith.tools.openapi_response import result_of
+from sopwith.tools.openapi_response import masked, result_of
 from sopwith.tools.port import Reconciled, ToolResult, failed, promised
 from sopwith.tools.refusal import known, refusal, took_too_long, unknown_tool
 from sopwith.tools.schema import UNUSABLE, hold_to_usable
@@ -158,7 +158,7 @@ class OpenApiSource:
             late = promised(given_up.late, partial(_late, spec, secrets))
             return replace(told, late=late)
         except Exception as error:
-            return _failed(spec, error)
+            return _failed(spec, error, secrets)
         if got.status == 401:
             self._credentials.forget_tokens()
         return result_of(spec, got, secrets)
@@ -304,16 +304,16 @@ def _effect(operation: Operation) -> Effect:
     return Effect(operation.effect)
 
 
-def _failed(spec: ToolSpec, error: Exception) -> ToolResult:
+def _failed(spec: ToolSpec, error: Exception, secrets: tuple[str, ...]) -> ToolResult:
     """A request without an answer. Only where no connection was made is it certain that nothing was done."""
     http = _http()
     writes = spec.effect is not Effect.READ
     if isinstance(error, http.NOT_SENT):
-        why = str(error) or type(error).__name__
+        why = masked(str(error) or type(error).__name__, secrets)
         return failed("unavailable", Text(f"the server cannot be reached: {why}", f"无法连接服务器：{why}"))
     if isinstance(error, http.TooLarge):
         return failed("too_large", cast("TooLarge", error).said, unknown=writes)
-    why = f"{type(error).__name__}: {error}".rstrip(": ")
+    why = masked(f"{type(error).__name__}: {error}".rstrip(": "), secrets)
     said = Text(f"the connection was lost before an answer: {why}", f"收到答复之前连接中断：{why}")
     return failed("server_lost", said, unknown=writes)
 

@@ -13,7 +13,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import quote, urljoin
+from urllib.parse import quote, urljoin, urlsplit
 
 from sopwith.errors import Text, ToolSourceError, UserError
 from sopwith.ir.value import Json
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sopwith.tools.openapi_client import Client
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _EARLY = 30.0
 """Seconds before its end by which a token is not used any more."""
 
@@ -96,7 +97,7 @@ class Credentials:
             if kind == "apiKey":
                 _place(request, str(scheme.get("in")), str(scheme.get("name")), secret)
             elif kind == "http" and how == "basic":
-                secrets.append(secret)
+                secrets += (secret, secret.partition(":")[2])
                 secret = b64encode(secret.encode()).decode()
                 request.headers["Authorization"] = f"Basic {secret}"
             else:
@@ -131,13 +132,25 @@ class Credentials:
         url = given.token_url or flow.get("tokenUrl")
         if not isinstance(url, str):
             raise ToolSourceError(Text(f"{name} has no token URL", f"{name} 没有令牌地址"))
+        url = urljoin(base + "/", url)
+        if given.token_url is None and _origin(url) != _origin(base):
+            raise ToolSourceError(
+                Text(
+                    f"{name}: the document names another server for tokens, {_origin(url)}",
+                    f"{name}：文档为令牌指定了另一服务器 {_origin(url)}",
+                ),
+                Text(
+                    "Where the secret may go there, write `token_url` in the settings of this document.",
+                    "若确可将密钥发往该处，请在该文档的设置中写明 token_url。",
+                ),
+            )
         form = {"grant_type": "client_credentials", **({"scope": given.scope} if given.scope else {})}
         pair = f"{quote(_expand(given.client_id))}:{quote(_expand(given.client_secret))}"
         headers = {"Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
-        answer = await client.post_form(urljoin(base + "/", url), form, headers)
+        answer = await client.post_form(url, form, headers)
         body: Mapping[str, Json] = _object(answer.body) if answer.status == 200 else {}
         token = body.get("access_token")
-        if not isinstance(token, str):
+        if not isinstance(token, str) or _CONTROL.search(token):
             raise ToolSourceError(
                 Text(
                     f"{name}: no token was given (status {answer.status})",
@@ -150,10 +163,16 @@ class Credentials:
         return token
 
 
+def _origin(url: str) -> str:
+    """Scheme, host and port of a URL."""
+    found = urlsplit(url)
+    return f"{found.scheme}://{found.netloc.rpartition('@')[2]}".lower()
+
+
 def _object(body: bytes) -> Mapping[str, Json]:
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return cast("Mapping[str, Json]", found if isinstance(found, dict) else {})
 
@@ -176,6 +195,14 @@ def _expand(text: str) -> str:
             raise ToolSourceError(
                 Text(f"the environment has no {match[1]}", f"环境变量 {match[1]} 未设置"),
                 Text(f"Set {match[1]}.", f"请设置 {match[1]}。"),
+            )
+        if _CONTROL.search(found):
+            raise ToolSourceError(
+                Text(
+                    f"{match[1]} of the environment holds a line end or another control character",
+                    f"环境变量 {match[1]} 含有换行或其他控制字符",
+                ),
+                Text(f"Set {match[1]} anew, without it.", f"请重新设置 {match[1]}，去掉该字符。"),
             )
         return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx2
 
@@ -18,7 +19,13 @@ _AT_ONCE = 32
 _ACCEPT = "application/json, */*;q=0.5"
 _SECRET = "sopwith_secret_query"
 
-NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol, httpx2.InvalidURL)
+NOT_SENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.UnsupportedProtocol,
+    httpx2.InvalidURL,
+    httpx2.LocalProtocolError,
+)
 """The errors by which it is certain that a server has not seen the request."""
 
 Failure = (httpx2.HTTPError, httpx2.InvalidURL)
@@ -34,13 +41,16 @@ class TooLarge(Exception):
 
 
 class Client:
-    """Sends requests in one event loop. It sets no limits of time, and follows no redirects."""
+    """Sends requests in one event loop. It sets no limits of time, follows no redirects, and keeps no cookies."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
         limits = httpx2.Limits(max_connections=_AT_ONCE)
         self._http = httpx2.AsyncClient(
-            timeout=None, follow_redirects=False, transport=_Transport(limits=limits)
+            timeout=None,
+            follow_redirects=False,
+            transport=_Transport(limits=limits),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         )
 
     async def send(self, request: Request) -> Answer:

@@ -166,7 +166,7 @@ class Document:
 
     def operations(self, problems: list[tuple[str, UserError]]) -> list[Operation]:
         """All operations in the order of the document; those that cannot be called are told in `problems`."""
-        entries = list(self._entries())
+        entries = list(self._entries(problems))
         ids = [_identifier(operation.get("operationId")) for _, _, _, operation in entries]
         found: list[Operation] = []
         for (path, method, item, operation), own in zip(entries, ids, strict=True):
@@ -180,9 +180,18 @@ class Document:
                 problems.append((name, error))
         return found
 
-    def _entries(self) -> Iterator[tuple[str, str, Mapping[str, Json], Mapping[str, Json]]]:
+    def _entries(
+        self, problems: list[tuple[str, UserError]]
+    ) -> Iterator[tuple[str, str, Mapping[str, Json], Mapping[str, Json]]]:
         for path, value in _map(self.content.get("paths")).items():
-            item = self._found(value)
+            if path.startswith("x-"):
+                continue
+            try:
+                item = self._found(value)
+                _hold_to_path(path)
+            except UserError as error:
+                problems.append((_identifier(path) or path, error))
+                continue
             for method in METHODS:
                 if isinstance(item.get(method), dict):
                     yield path, method, item, _map(item[method])
@@ -207,7 +216,7 @@ class Document:
             description="\n".join(dict.fromkeys(words)),
             parameters=parameters,
             body=self._body(operation.get("requestBody"), {p.argument for p in parameters}),
-            results=self._results(_map(operation.get("responses"))),
+            results=None if method == "head" else self._results(_map(operation.get("responses"))),
             security=tuple(tuple(_map(each)) for each in _list(security)),
             effect=None if EFFECT not in operation else str(operation[EFFECT]),
             key_header=key,
@@ -280,6 +289,7 @@ class Document:
             content = _map(self._found(value).get("content"))
             kinds = {_media_type(kind): kind for kind in content}
             kind = next((kind for kind in kinds if is_json(kind)), None)
+            kind = kind or next((kind for kind in kinds if "*" in kind), None)
             if kind is None and content:
                 schema: Json = {"type": "string"}
             elif kind is None:
@@ -315,6 +325,15 @@ class Document:
                 raise UserError(Text(f"$ref: there is no {ref} here", f"$ref：这里没有 {ref}"))
             node = {**cast("dict[str, Json]", target), **{k: v for k, v in node.items() if k != "$ref"}}
         raise UserError(Text("$ref goes in a circle", "$ref 形成循环"))
+
+
+def _hold_to_path(path: str) -> None:
+    if not path.startswith("/"):
+        raise UserError(
+            Text(f"the path {path} does not begin with /", f"路径 {path} 不以 / 开头"),
+            Text("It would lead to another server.", "它会指向另一服务器。"),
+            "SW434",
+        )
 
 
 FORM = "application/x-www-form-urlencoded"

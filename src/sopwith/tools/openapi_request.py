@@ -6,6 +6,7 @@ Styles of parameters: OpenAPI 3.1, section 4.8.12.4; percent-encoding: RFC 3986.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import cast
@@ -16,6 +17,9 @@ from sopwith.ir.value import Json
 from sopwith.tools.openapi_document import FORM, Operation, Parameter, is_json
 
 _RESERVED = ":/?#[]@!$&'()*+,;="
+_READS = ("GET", "HEAD", "OPTIONS", "TRACE")
+_CONTROL = re.compile(r"\\[nrbf]|\\u00[01]|\x7f")
+"""A control character in a JSON text; a tab may stand in a header."""
 _BETWEEN = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}
 
 
@@ -41,8 +45,13 @@ def misplaced(operation: Operation, arguments: dict[str, Json]) -> Text | None:
             return Text(
                 f"{where}: it stands in a path and cannot be empty", f"{where}：它是路径的一部分，不能为空"
             )
+        if parameter.place == "query" and operation.method not in _READS and value in ([], {}):
+            return Text(
+                f"{where}: it is empty, and would be missing from the request",
+                f"{where}：内容为空，请求中将没有这一项",
+            )
         written = json.dumps(value, ensure_ascii=False)
-        if parameter.place in ("header", "cookie") and any(c in written for c in ("\\n", "\\r", "\\u0000")):
+        if parameter.place in ("header", "cookie") and _CONTROL.search(written):
             return Text(f"{where}: a header holds one line", f"{where}：请求头只能有一行")
     if any(part in (".", "..") for part in _path(operation, arguments).split("/")):
         return Text("$: . and .. would lead to another path", "$：. 和 .. 会指向别的路径")

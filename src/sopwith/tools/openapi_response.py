@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
+from urllib.parse import quote, quote_plus
 
 from sopwith.errors import Text, ValueRefused
 from sopwith.ir.coerce import parse_json
@@ -45,7 +47,7 @@ def result_of(spec: ToolSpec, answer: Answer, secrets: Iterable[str]) -> ToolRes
     if status >= 300:
         done = status not in _SENT_ON and (status not in _REFUSED or status in _NOT_REFUSED)
         if status < 400:
-            where = _masked(answer.location, secrets).partition("?")[0]
+            where = masked(answer.location, secrets).partition("?")[0]
             said = Text(f"{status}: redirected to {where}", f"{status}：被重定向到 {where}")
             return failed(f"http_{status}", said, unknown=writes and done)
         told = _problem(text, media_type)
@@ -82,7 +84,7 @@ def _problem(text: str | None, media_type: str) -> str:
     if is_json(media_type):
         try:
             body: Any = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return cut(text, _LONGEST)
         if isinstance(body, dict):
             known = cast("dict[str, Any]", body)
@@ -101,13 +103,27 @@ def _problem(text: str | None, media_type: str) -> str:
 def _text(body: bytes, charset: str | None, secrets: Iterable[str]) -> str | None:
     """The text of an answer, None where it is none."""
     try:
-        return _masked(body.decode(charset or "utf-8"), secrets).removeprefix("\ufeff")
-    except (UnicodeDecodeError, LookupError):
+        return masked(body.decode(charset or "utf-8"), secrets).removeprefix("\ufeff")
+    except (UnicodeError, LookupError):
         return None
 
 
-def _masked(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, "[credential]")
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """Without credentials, in whatever way they are written."""
+    spelled = {form for secret in secrets if len(secret) >= _SHORTEST_SECRET for form in _forms(secret)}
+    for form in sorted(spelled, key=len, reverse=True):
+        text = text.replace(form, "[credential]")
     return text
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """A credential as it is, in a URL, in JSON, and in base64."""
+    yield secret
+    for encode in (quote, quote_plus):
+        yield encode(secret)
+        yield encode(secret, safe="")
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    for encoded in (b64encode(secret.encode()), urlsafe_b64encode(secret.encode())):
+        yield encoded.decode()
+        yield encoded.decode().rstrip("=")
