@@ -25,7 +25,7 @@ from mcp_types import ImageContent, ResourceLink, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-server = MCPServer("sdk", log_level="ERROR")
+server = MCPServer("sdk", instructions="天气与报告 Weather and reports", log_level="ERROR")
 
 
 class Weather(BaseModel):
@@ -197,6 +197,7 @@ async def over_http(port: int, options: list[str]) -> None:
     with socket.socket() as own:
         own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         own.bind(("127.0.0.1", port))
+        own.listen()  # before anybody is told
         serving = uvicorn.Server(uvicorn.Config(app, log_level="error"))
         print("up", own.getsockname()[1], flush=True)
         await serving.serve(sockets=[own])

@@ -69,6 +69,7 @@ async def test_both_eras_are_spoken_over_both_ways(source: McpSource, era: str) 
     assert source.problems == []
     assert specs["sdk.weather"].effect is Effect.WRITE, "a hint that nobody has said to believe"
     assert specs["sdk.weather"].output_schema is not None
+    assert specs["sdk.weather"].about == "sdk\n天气与报告 Weather and reports"
     found = await source.call("sdk.weather", {"place": "上海"}, key="k", seconds=AMPLE)
     assert found == ToolResult(value={"degrees": 21.5, "words": ["上海", "晴"]})
     error = (await source.call("sdk.fail", {"why": "x"}, key="k", seconds=AMPLE)).error

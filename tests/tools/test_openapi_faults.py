@@ -14,6 +14,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from sopwith.ir.tool import ErrorData
+from sopwith.run.entries import tool_entry
 from sopwith.tools import OpenApiSource
 from sopwith.tools.openapi_auth import ClientCredentials
 
@@ -282,3 +283,12 @@ async def test_what_cannot_be_sent_was_certainly_not_done(opened: Opened, server
     await source.specs()
     result = await source.call("api.a", {"X-Note": " blank before "}, key="k", seconds=20)
     assert result.error is None or (result.error.code == "unavailable" and not result.unknown)
+
+
+async def test_what_an_api_says_of_itself_helps_to_find_its_tools(opened: Opened) -> None:
+    info = {"title": "Fleet", "description": "Cars of the company \ud800" + "x" * 2000, "version": "1"}
+    (spec,) = await opened({"/a": {"get": operation("a")}}, info=info).specs()
+    assert spec.about.startswith("Fleet\nCars of the company") and len(spec.about) == 500
+    assert "Fleet" in tool_entry(spec).source and "about" in spec.model_dump()
+    (bare,) = await opened({"/a": {"get": operation("a")}}).specs()
+    assert bare.about == "" and "about" not in bare.model_dump()

@@ -17,6 +17,10 @@ class Effect(StrEnum):
     IRREVERSIBLE = "irreversible"
 
 
+LONGEST_ABOUT = 500
+"""Characters of what a source says of itself."""
+
+
 class ToolSpec(BaseModel):
     """A tool as everything but its source sees it.
 
@@ -24,7 +28,8 @@ class ToolSpec(BaseModel):
     is None where the source does not declare one. `idempotent` tools may be called again with the same key; of
     a `reconcilable` one the source can be asked whether a call happened. `scopes` and `sensitivity` are for
     policies; `timeout` is in seconds. A field of a result that is longer than `value_threshold` characters (None:
-    1,000) is stored apart, and a model is shown a preview of it.
+    1,000) is stored apart, and a model is shown a preview of it. `about` is what the source says of itself: a tool is
+    found by it too, and no model is shown it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -40,6 +45,7 @@ class ToolSpec(BaseModel):
     sensitivity: str = "normal"
     timeout: float | None = None
     value_threshold: int | None = Field(default=None, ge=1, exclude_if=lambda value: value is None)
+    about: str = Field(default="", exclude_if=lambda value: not value)
 
     def digest(self) -> str:
         """The content hash that a run pins."""

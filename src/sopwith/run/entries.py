@@ -33,11 +33,16 @@ def procedure_index(procedures: Iterable[Procedure]) -> Index:
 
 
 def tool_entry(spec: ToolSpec) -> Entry:
-    """A tool: its name, its description, the words of its parameters, and its source."""
+    """A tool: its name, its description, the words of its parameters, and its source with what that says of itself."""
     source, _, name = spec.name.rpartition(".")
     words = "\n".join(dict.fromkeys(schema_words(spec.input_schema)))
     return Entry(
-        kind="tool", id=spec.name, name=name, description=spec.description, body=words, source=source
+        kind="tool",
+        id=spec.name,
+        name=name,
+        description=spec.description,
+        body=words,
+        source=": ".join(part for part in (source, spec.about) if part),
     )
 
 

@@ -316,7 +316,7 @@ class McpSource:
 
     def _take(self, connection: Connection) -> Listing:
         """What a connection lists is from now on the listing."""
-        new = listing(self.name, self.settings, connection.tools, connection.unread)
+        new = listing(self.name, self.settings, connection.tools, connection.unread, connection.about)
         before: Mapping[str, ToolSpec] = {} if self._listing is None else self._listing.specs
         for name, spec in before.items():
             if new.specs.get(name) != spec:

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from sopwith.errors import Text, ToolSourceError
 from sopwith.ir.input_request import InputGiven
+from sopwith.ir.tool import LONGEST_ABOUT
 from sopwith.ir.value import Json
 from sopwith.tools.mcp_call import Answer, OpenCall, responses
 from sopwith.tools.mcp_server import Server
@@ -55,6 +56,7 @@ class Connection:
         self.server = server
         self.loop = asyncio.get_running_loop()
         self.unread: list[tuple[str, Text]] = []
+        self.about = ""
         self.tools: list[types.Tool] = []
         self.changed = False
         """The server says that its tools are others now."""
@@ -256,6 +258,9 @@ class Connection:
             )
             inbound.unread.append(("SW438", said))
         self.tools, self.unread = tools, list(inbound.unread)
+        info = client.server_info
+        said = () if info is None else (info.title or info.name, info.description)
+        self.about = "\n".join(part for part in (*said, client.instructions) if part)[:LONGEST_ABOUT]
 
     async def _probe(self) -> None:
         assert self._client is not None

@@ -46,9 +46,14 @@ class Listing:
 
 
 def listing(
-    server: str, settings: Settings, tools: Iterable[Tool], unread: Iterable[tuple[str, Text]]
+    server: str,
+    settings: Settings,
+    tools: Iterable[Tool],
+    unread: Iterable[tuple[str, Text]],
+    about: str = "",
 ) -> Listing:
-    """The listing of `tools`; `unread` is what could not even be read, with its code."""
+    """The listing of `tools`; `unread` is what could not even be read, with its code; `about` is what the server says
+    of itself."""
     specs: dict[str, ToolSpec] = {}
     keyed: set[str] = set()
     found = [_problem(server, code, said) for code, said in unread]
@@ -59,7 +64,7 @@ def listing(
             found.append(_problem(server, "SW433", Text(f"{shown}: listed twice", f"{shown}：重复列出")))
             continue
         try:
-            specs[name] = _spec(server, settings, tool, keyed)
+            specs[name] = _spec(server, settings, tool, keyed, about)
         except UserError as error:
             said = Text(f"{shown}: {error.message.en}", f"{shown}：{error.message.zh}")
             code = error.code if error.code.startswith("SW4") else UNUSABLE
@@ -82,7 +87,7 @@ def _problem(server: str, code: str, said: Text, hint: Text = NO_HINT) -> Diagno
     return Diagnostic(code=code, severity=Severity.WARNING, place=place, message=message, hint=hint)
 
 
-def _spec(server: str, settings: Settings, tool: Tool, keyed: set[str]) -> ToolSpec:
+def _spec(server: str, settings: Settings, tool: Tool, keyed: set[str], about: str) -> ToolSpec:
     if not _NAME.fullmatch(tool.name):
         raise UserError(
             Text(
@@ -118,6 +123,7 @@ def _spec(server: str, settings: Settings, tool: Tool, keyed: set[str]) -> ToolS
         idempotent=tool.name in settings.idempotent or bool(hints and hints.idempotent_hint),
         timeout=settings.call_seconds,
         value_threshold=settings.value_threshold.get(tool.name),
+        about=cast("str", storable(about)).strip(),
     )
 
 

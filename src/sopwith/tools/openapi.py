@@ -276,6 +276,7 @@ class OpenApiSource:
             effect=self.effects.get(operation.name) or _effect(operation),
             idempotent=idempotent or operation.name in self.idempotent,
             timeout=self.timeout,
+            about=document.about,
         )
 
     def _told(self, code: str, what: Text, hint: Text = NO_HINT, tool: str = "") -> Diagnostic:

@@ -17,6 +17,7 @@ from ruamel.yaml.error import YAMLError
 from sopwith.errors import Text, ToolSourceError, UserError
 from sopwith.ir.coerce import resolve
 from sopwith.ir.os_reason import os_reason
+from sopwith.ir.tool import LONGEST_ABOUT
 from sopwith.ir.value import Json, storable
 from sopwith.tools.openapi_schema import SchemaReader
 
@@ -154,6 +155,13 @@ class Document:
         self.content = dict(content)
         self.location = location
         self.schemas = SchemaReader(self.content, old=str(content["openapi"]).startswith("3.0"))
+
+    @property
+    def about(self) -> str:
+        """Title and description of the API."""
+        info = _map(self.content.get("info"))
+        said = (str(info[part]).strip() for part in ("title", "description") if info.get(part))
+        return "\n".join(said)[:LONGEST_ABOUT]
 
     def server(self) -> str | None:
         """The base URL of the first server, or None where the document names none that is whole."""
