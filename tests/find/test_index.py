@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sopwith.errors import IndexFileError
-from sopwith.find import Entry, Index, Synced
+from sopwith.find import Entry, Index, Synced, index_file
 from sopwith.find.index import QUERY_WORDS
 
 
@@ -228,6 +228,70 @@ def test_who_holds_a_damaged_index_goes_on_with_the_new_one(tmp_path: Path) -> N
             other.put([LEAVE])
             assert [len(index.entries("tool")) for index in (one, other, third)] == [3, 3, 3]
         assert one.problems == other.problems == []
+
+
+REPAIRER = """
+import sys
+from sopwith.find import Entry, Index
+path, me = sys.argv[1:]
+sys.stdin.readline()
+with Index(path) as index:
+    index.put([Entry(kind="tool", id=me, description="refund")])
+    print(*(problem.code for problem in index.problems))
+"""
+
+
+@pytest.mark.parametrize("at", [100, 4096])
+def test_what_is_written_after_a_repair_stays_however_many_find_the_damage(tmp_path: Path, at: int) -> None:
+    """All open the damaged file at one moment; each removes only that one, and none what another has made."""
+    path = tmp_path / "index.db"
+    with Index(path) as index:
+        index.sync("tool", [MAIL])
+    for beside in tmp_path.glob("index.db-*"):
+        beside.unlink()
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(b"\xff" * 20_000)
+    command = [sys.executable, "-c", REPAIRER, str(path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    started = [subprocess.Popen([*command, str(i)], **pipes) for i in range(6)]  # pyright: ignore
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    told = "".join(process.communicate()[0] for process in started)
+    assert [process.returncode for process in started] == [0] * 6 and "SW821" in told
+    with Index(path) as index:
+        assert {entry.id for entry in index.entries("tool")} >= {str(i) for i in range(6)}
+
+
+@pytest.mark.parametrize("held_open", [False, True])
+def test_a_file_that_another_has_made_anew_meanwhile_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held_open: bool
+) -> None:
+    """Between the moment in which the damage was found, and that in which the file is removed."""
+    path = tmp_path / "index.db"
+    with Index(path) as index:
+        index.sync("tool", [MAIL])
+        holder = Index(path) if held_open else None
+        with closing(connect(path)) as file:
+            file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with path.open("r+b") as file:
+        file.seek(100)
+        file.write(b"\xff" * 20_000)
+    locked = index_file._one_at_a_time  # pyright: ignore[reportPrivateUsage]
+    repaired = iter([False])
+
+    def late(of: Path) -> Any:
+        if not next(repaired, True):
+            with Index(path) as other:
+                other.put([INVOICE])
+        return locked(of)
+
+    monkeypatch.setattr(index_file, "_one_at_a_time", late)
+    with holder or Index(path) as mine:
+        mine.put([LEAVE])
+        assert mine.entries("tool") == [INVOICE, LEAVE]
 
 
 READER = """

@@ -412,7 +412,7 @@ class Index:
                     if not is_damaged(error):
                         raise
                     if identity(self.path) == self._identity:
-                        remove(self.path)
+                        remove(self.path, self._identity)
                         self.problems.append(damaged(self.path))
                     self._reopen()
                     return operation()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sopwith.errors import IndexFileError, Text
@@ -15,6 +17,11 @@ from sopwith.find.lexical import FIELDS
 from sopwith.find.vector_table import TABLES as VECTORS
 from sopwith.ir.diagnostic import Diagnostic, Place, Severity
 from sopwith.ir.os_reason import os_reason
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # there is none on Windows
+    fcntl = None
 
 APPLICATION = 0x53505746
 """The application id in the header of the file (`SPWF`)."""
@@ -54,6 +61,7 @@ def open_index(path: Path, patience: float) -> tuple[sqlite3.Connection, Diagnos
     opened.
     """
     deadline = time.monotonic() + patience
+    told: Diagnostic | None = None
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,21 +69,25 @@ def open_index(path: Path, patience: float) -> tuple[sqlite3.Connection, Diagnos
             connection = sqlite3.connect(
                 path, isolation_level=None, check_same_thread=False, timeout=patience
             )
-            try:
-                return connection, _prepare(connection, path)
-            except BaseException:
-                connection.close()
-                raise
         except OSError as error:
-            why = os_reason(error)
-            raise _error(path, why) from error
+            raise _error(path, os_reason(error)) from error
+        except sqlite3.Error as error:
+            raise failure(path, error) from error
+        seen = identity(path)
+        try:
+            return connection, _prepare(connection, path) or told
         except sqlite3.Error as error:
             if is_damaged(error):
-                remove(path)
-                return open_index(path, patience)[0], damaged(path)
-            if _primary(error) not in _BUSY or time.monotonic() > deadline:
+                remove(path, seen)
+                told = damaged(path)
+            elif _primary(error) not in _BUSY or time.monotonic() > deadline:
+                connection.close()
                 raise failure(path, error) from error
+            connection.close()
             time.sleep(0.005)
+        except BaseException:
+            connection.close()
+            raise
 
 
 def is_damaged(error: sqlite3.Error) -> bool:
@@ -92,10 +104,26 @@ def identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def remove(path: Path) -> None:
-    """Take the index away, with what SQLite keeps beside it."""
-    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
-        path.with_name(name).unlink(missing_ok=True)
+def remove(path: Path, seen: tuple[int, int] | None) -> None:
+    """Take the index away, with what SQLite keeps beside it, unless another process has done that since it was `seen`.
+
+    Whoever calls holds the damaged file open, so that no new one can have its identity.
+    """
+    with _one_at_a_time(path):
+        if identity(path) == seen:
+            for name in (f"{path.name}-wal", f"{path.name}-shm", path.name):
+                path.with_name(name).unlink(missing_ok=True)
+
+
+@contextmanager
+def _one_at_a_time(path: Path) -> Generator[None]:
+    """Hold the lock beside the index, where the system has such locks."""
+    if fcntl is None:
+        yield
+        return
+    with path.with_name(f"{path.name}-lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def damaged(path: Path) -> Diagnostic:
