@@ -19,15 +19,15 @@ _MAPS = ("$defs", "definitions")
 
 
 def tool_index(specs: Iterable[ToolSpec]) -> Index:
-    """An index of tools, in memory."""
-    index = Index(IN_MEMORY)
+    """An index of tools, in memory, by their words: the same on every machine."""
+    index = Index(IN_MEMORY, embedder=None)
     index.sync("tool", map(tool_entry, specs))
     return index
 
 
 def procedure_index(procedures: Iterable[Procedure]) -> Index:
-    """An index of procedures, in memory."""
-    index = Index(IN_MEMORY)
+    """An index of procedures, in memory, by their words: the same on every machine."""
+    index = Index(IN_MEMORY, embedder=None)
     index.sync("procedure", map(procedure_entry, procedures))
     return index
 
