@@ -260,7 +260,7 @@ OTHERWISE = {
         ("large.yaml", b"a: b\n" * 2_000_000, "SW102", "at most 200000 are read"),
         ("large.txt", b"Step 1. a\n" * 1_000_000, "SW102", "at most 200000 are read"),
         ("large", b"Step 1. a\n" * 1_000_000, "SW102", "at most 200000 are read"),
-        ("folder", None, "SW002", "folder is a folder, not a file"),
+        ("folder", None, "SW002", "folder is a folder"),
     ],
 )
 def test_a_file_that_is_no_procedure_has_one_problem(

@@ -18,7 +18,7 @@ from sopwith.find import vector_table
 from sopwith.find.embedding import Embedder, installed_embedder
 from sopwith.find.entry import SOUGHT, Entry, Kind
 from sopwith.find.held_file import HeldFile, held_file, row_of
-from sopwith.find.index_file import damaged, failure, identity, is_damaged, open_index, remove
+from sopwith.find.index_file import damaged, failure, identity, is_damaged, is_moved, open_index, remove
 from sopwith.find.lexical import FIELDS, WEIGHTS, Collection, lexical_score
 from sopwith.find.words import is_dense, query_words, words
 from sopwith.ir.diagnostic import Diagnostic
@@ -409,11 +409,12 @@ class Index:
                 try:
                     return operation()
                 except sqlite3.DatabaseError as error:
-                    if not is_damaged(error):
-                        raise
-                    if identity(self.path) == self._identity:
+                    same = identity(self.path) == self._identity
+                    if is_damaged(error) and same:
                         remove(self.path, self._identity)
                         self.problems.append(damaged(self.path))
+                    elif same or not (is_damaged(error) or is_moved(error)):
+                        raise
                     self._reopen()
                     return operation()
             except sqlite3.Error as error:

@@ -32,6 +32,9 @@ VERSION = 3
 _MAGIC = b"SQLite format 3\x00"
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_MOVED = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+_TRIES = 100
+"""How often a file is opened that another process may be taking away at that moment."""
 
 _LENGTHS = ", ".join(f"{field} INTEGER NOT NULL" for field in FIELDS)
 
@@ -62,6 +65,7 @@ def open_index(path: Path, patience: float) -> tuple[sqlite3.Connection, Diagnos
     """
     deadline = time.monotonic() + patience
     told: Diagnostic | None = None
+    moved = 0
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,10 +81,15 @@ def open_index(path: Path, patience: float) -> tuple[sqlite3.Connection, Diagnos
         try:
             return connection, _prepare(connection, path) or told
         except sqlite3.Error as error:
+            moved += is_moved(error)
             if is_damaged(error):
                 remove(path, seen)
                 told = damaged(path)
-            elif _primary(error) not in _BUSY or time.monotonic() > deadline:
+            elif (
+                moved > _TRIES
+                or not (is_moved(error) or _primary(error) in _BUSY)
+                or time.monotonic() > deadline
+            ):
                 connection.close()
                 raise failure(path, error) from error
             connection.close()
@@ -93,6 +102,11 @@ def open_index(path: Path, patience: float) -> tuple[sqlite3.Connection, Diagnos
 def is_damaged(error: sqlite3.Error) -> bool:
     """Whether the file can only be made anew."""
     return _primary(error) in _DAMAGED
+
+
+def is_moved(error: sqlite3.Error) -> bool:
+    """Whether another process may have taken the file away, or what SQLite keeps beside it."""
+    return _primary(error) in _MOVED
 
 
 def identity(path: Path) -> tuple[int, int] | None:
