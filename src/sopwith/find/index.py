@@ -253,17 +253,27 @@ class Index:
         if near is not None:
             fields |= self._fields(kind, [number for number in near.best(most) if number not in fields])
         among = self._collection(kind, asked)
-        parts = {
-            number: Parts(
-                lexical_score(asked, found, among),
-                None if near is None else near.of(number),
-                tuple(word for word in asked if any(word in field for field in found)),
-            )
-            for number, found in fields.items()
-        }
-        scores = {number: _score(part, _FUSION[kind] if near else None) for number, part in parts.items()}
-        best = sorted(scores, key=lambda number: (-scores[number], number))[:limit]
-        return [Hit(self._entry(number), scores[number], parts[number]) for number in best]
+        scores: dict[int, tuple[float, float, float | None]] = {}
+        for number, found in fields.items():
+            lexical = lexical_score(asked, found, among)
+            semantic = None if near is None else near.of(number)
+            scores[number] = _score(lexical, semantic, _FUSION[kind] if near else None), lexical, semantic
+        best = sorted(scores, key=lambda number: (-scores[number][0], number))[:limit]
+        return [self._hit(number, *scores[number], asked, fields[number]) for number in best]
+
+    def _hit(
+        self,
+        number: int,
+        score: float,
+        lexical: float,
+        semantic: float | None,
+        asked: tuple[str, ...],
+        fields: list[list[str]],
+    ) -> Hit:
+        row = self._connection.execute("SELECT data FROM entry WHERE number = ?", (number,)).fetchone()
+        held = {word for field in fields for word in field}
+        said = tuple(word for word in asked if word in held)
+        return Hit(Entry.model_validate_json(row[0]), score, Parts(lexical, semantic, said))
 
     def _matching(self, kind: Kind, asked: tuple[str, ...], most: int) -> dict[int, list[list[str]]]:
         """The words by field of the entries that have the words asked for."""
@@ -303,10 +313,6 @@ class Index:
 
     def _count(self, kind: Kind) -> int:
         return self._connection.execute("SELECT entries FROM size WHERE kind = ?", (kind,)).fetchone()[0]
-
-    def _entry(self, number: int) -> Entry:
-        row = self._connection.execute("SELECT data FROM entry WHERE number = ?", (number,)).fetchone()
-        return Entry.model_validate_json(row[0])
 
     def _collection(self, kind: Kind, asked: tuple[str, ...]) -> Collection:
         _, total, *lengths = self._connection.execute("SELECT * FROM size WHERE kind = ?", (kind,)).fetchone()
@@ -447,11 +453,11 @@ class _Meant:
         return self._vector
 
 
-def _score(parts: Parts, fusion: _Fusion | None) -> float:
+def _score(lexical: float, semantic: float | None, fusion: _Fusion | None) -> float:
     if fusion is None:
-        return parts.lexical
-    by_words = (1 + fusion.knee) * parts.lexical / (parts.lexical + fusion.knee)
-    return (by_words + fusion.meaning * (parts.semantic or 0)) / (1 + fusion.meaning)
+        return lexical
+    by_words = (1 + fusion.knee) * lexical / (lexical + fusion.knee)
+    return (by_words + fusion.meaning * (semantic or 0)) / (1 + fusion.meaning)
 
 
 def _fields(entry: Entry) -> tuple[str, ...]:

@@ -41,8 +41,12 @@ def lexical_score(asked: Sequence[str], fields: Sequence[Sequence[str]], among: 
         WEIGHTS[i] / (1 - _B + _B * len(found) * among.entries / max(1, among.lengths[i])) if found else 0.0
         for i, found in enumerate(fields)
     ]
-    total = 0.0
-    for word in asked:
-        count = sum(norm * found.count(word) for norm, found in zip(norms, fields, strict=True) if norm)
-        total += among.rarity(word) * count * (_K1 + 1) / (count + _K1)
+    counts = dict.fromkeys(asked, 0.0)
+    for norm, found in zip(norms, fields, strict=True):
+        for word in found:
+            if word in counts:
+                counts[word] += norm
+    total = sum(
+        among.rarity(word) * count * (_K1 + 1) / (count + _K1) for word, count in counts.items() if count
+    )
     return total / most if most else 0.0
