@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -57,6 +58,8 @@ class Command:
             stderr=subprocess.PIPE,
             text=True,
             pass_fds=() if ready is None else (ready,),
+            # also where the tests run in the background, and pass on that an interrupt is ignored
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def process(self, *arguments: str, **environment: str) -> Ran:

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -64,6 +65,13 @@ class Screen:
         return re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.shown))
 
 
+def _take(terminal: int) -> None:
+    """Make it the terminal of this process, whose keys mean what they mean to a person: also where the tests run in
+    the background, and pass on that an interrupt is ignored."""
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def at_a_terminal(
     command: Command, *arguments: str, columns: int = 100, ready: int | None = None, **environment: str
@@ -78,7 +86,7 @@ def at_a_terminal(
     process = subprocess.Popen(
         [*PROGRAM, *arguments],
         cwd=command.folder, env=names, stdin=theirs, stdout=theirs, stderr=theirs,
-        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0),
+        start_new_session=True, preexec_fn=lambda: _take(theirs),
         pass_fds=() if ready is None else (ready,),
     )  # fmt: skip
     os.close(theirs)
