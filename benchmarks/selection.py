@@ -1,9 +1,10 @@
 """How surely the right procedure is picked for a request, and none where none is right.
 
-`selection_data` has a library of 40 procedures, half in Chinese, and labelled requests: `dev.yaml` to calibrate on, and
-`test.yaml`, which nothing was tuned on. Half of the requests have no right procedure: half of these ask for something
-else about the same things, the other half for what any assistant is asked. `_after_feedback`: the library once the
-requests of `dev.yaml` are among its examples, and those without a procedure among what is outside.
+`data/selection` has a library of 60 procedures, half in Chinese, and labelled requests: `dev.yaml` to calibrate on, and
+`test.yaml`, which nothing was tuned on; its README says who wrote and labelled it. Half of the requests have no right
+procedure: half of these ask for something else about the same things, the other half for what any assistant is asked.
+`_after_feedback`: the library once the requests of `dev.yaml` are among its examples, and those without a procedure
+among what is outside.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ruamel.yaml import YAML
 
@@ -21,16 +22,15 @@ from sopwith.find import Embedder, Entry, Index
 from sopwith.find.calibration import Labelled, calibrate
 from sopwith.find.selection import Limits, fill, rank, select
 
-DATA = Path(__file__).parent / "selection_data"
+DATA = Path(__file__).parent / "data" / "selection"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What somebody asks for, and the procedure that is right; `why` says of which kind it is where none is."""
+    """What somebody asks for, and the procedure that is right; None where none is."""
 
     query: str
     procedure: str | None
-    why: str = ""
 
 
 def procedures() -> list[Entry]:
@@ -51,7 +51,7 @@ def procedures() -> list[Entry]:
 
 def requests(name: str) -> list[Request]:
     """Those of `dev` or `test`."""
-    return [Request(**each) for each in _read(name)]
+    return [Request(each["query"], each["procedure"]) for each in _read(name)]
 
 
 def measure_selection(embedder: Embedder | None, more: str = "") -> Iterator[Measure]:
@@ -106,4 +106,6 @@ def _ranked(index: Index, asked: Sequence[Request]) -> list[Labelled]:
 
 def _read(name: str) -> list[dict[str, Any]]:
     text = (DATA / f"{name}.yaml").read_text(encoding="utf-8")
-    return cast("list[dict[str, Any]]", YAML(typ="safe", pure=True).load(text))
+    content: dict[str, Any] = YAML(typ="safe", pure=True).load(text)
+    (listed,) = content.values()
+    return listed

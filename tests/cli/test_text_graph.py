@@ -57,6 +57,24 @@ def test_every_step_has_its_line_and_no_line_is_too_wide(procedure: Procedure, c
     assert all(width(line) <= cells for line in lines[:-1] if len(line) - len(line.lstrip(" │")) < cells - 24)
 
 
+def test_two_ways_to_one_arm_draw_it_once() -> None:
+    steps = {
+        "first": {
+            "id": "first",
+            "next": [
+                {"to": "arm", "when": "a"},
+                {"to": "end", "when": "b"},
+                {"to": "arm", "otherwise": True},
+            ],
+        },
+        "arm": {"id": "arm", "answer": "done", "end": "complete"},
+        "end": {"id": "end", "end": "complete"},
+    }
+    lines = draw_text(drawing(Procedure.from_data({"id": "twice", "start": "first", "steps": steps})), 80)
+    heads = [line.strip("│ ").partition(" ")[0] for line in lines[:-2] if " · " in line and "→" not in line]
+    assert heads == ["◇", "◆", "●"], lines
+
+
 def test_branches_inside_branches_without_end_are_drawn() -> None:
     count = 600
     steps = {

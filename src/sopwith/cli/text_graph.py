@@ -95,17 +95,15 @@ class _Lines:
     def _ways(self, arm: _Arm, box: DrawnStep, follows: str | None) -> Generator[str | _Arm, None, bool]:
         """The ways on from a box, and its arms. Returns whether the run may go straight on to the box below."""
         ways = self.ways[box.step]
-        arms = {way.end: self._arm_of(way) for way in ways if way.kind != "error"}
         onward = any(way.end == follows for way in ways)
         shown = [way for way in ways if not (way.end == follows and way.kind == "always")]
         for i, way in enumerate(shown):
             last = i == len(shown) - 1 and not onward
-            line = arms.get(way.end) if way.kind != "error" else None
+            line = self._arm_of(way) if way.kind != "error" else None
             yield self._cut(
                 f"{arm.indent}{_LAST if last else _ARM}{self._way(way, follows, line is not None)}"
             )
             if line is not None:
-                del arms[way.end]
                 yield arm.inside(line, " " if last else _BAR)
         return onward
 
