@@ -9,7 +9,11 @@ import sys
 import time
 from typing import Any
 
-TOOLS = [{"name": name, "inputSchema": {"type": "object", "properties": {}}} for name in ("stall", "next")]
+SAYS = {"stall": "Comes back after half a minute.", "next": "Comes back at once."}
+TOOLS = [
+    {"name": name, "description": said, "inputSchema": {"type": "object", "properties": {}}}
+    for name, said in SAYS.items()
+]
 
 
 def answer(method: str, parameters: dict[str, Any]) -> dict[str, Any]:
